@@ -1,0 +1,331 @@
+package readsplit
+
+import (
+	"context"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
+)
+
+const (
+	// tokenLifetime is how long a token counts. A position that is older proves
+	// nothing that the lag bound does not prove already.
+	tokenLifetime = time.Hour
+	// tokenWait is the longest that Token waits for a capture.
+	tokenWait = time.Second
+)
+
+// wrote records a write that was acknowledged: for the session, if there is
+// one, for everybody in this process who has none, and, when there is no session
+// or the schema changed, for every session of the process. insert says that the
+// commit may have been acknowledged before it was flushed.
+func (p *Plugin) wrote(m *marks, insert, everybody bool) {
+	now := time.Now()
+	for _, q := range plugins.sharing(p) {
+		// Read after the acknowledgement: a capture that starts from now on
+		// covers the write.
+		next, h := q.monitor.NextCapture(), q.history()
+		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now) }
+		q.process.update(after)
+		if m.session == nil || everybody {
+			q.unscoped.update(after)
+		}
+		if m.session != nil {
+			m.session.ledgerOf(q).claim.update(after)
+		}
+	}
+	if m.request != nil {
+		m.request.wrote.Store(true)
+	}
+}
+
+// unsure records an event whose outcome is unknown: whoever may have written
+// reads from the primary for the sticky window, and after it until a position
+// captured then is reached. Until when, because the server may still carry the
+// statement out after the connection broke.
+func (p *Plugin) unsure(m *marks) {
+	now := time.Now()
+	for _, q := range plugins.sharing(p) {
+		until := now.Add(q.cfg.StickyWindow)
+		after := func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) }
+		q.process.update(after)
+		if m.session == nil {
+			q.unscoped.update(after)
+		} else {
+			m.session.ledgerOf(q).claim.update(after)
+		}
+	}
+	if m.request != nil {
+		m.request.wrote.Store(true)
+	}
+	p.counters.unsure.Add(1)
+}
+
+// history returns the primary's current history; zero before the first sample.
+func (p *Plugin) history() lsn.History {
+	return p.monitor.Snapshot().Primary.Position.History
+}
+
+// demand adds what the reads of m must see to q. It waits, at most until
+// deadline, for a position that is still to be captured.
+func (p *Plugin) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
+	p.sweepOpen(q, m)
+	if q.Mode == policy.AnyReplica {
+		return time.Time{}
+	}
+	if m.session == nil {
+		if q.Mode != policy.Stale {
+			at = p.claimed(ctx, &p.process, true, q, deadline)
+		}
+		return at
+	}
+	l := m.session.ledgerOf(p)
+	if l.accepted.Load() < m.session.joined.Load() {
+		p.acceptTokens(m.session, l)
+	}
+	at = p.claimed(ctx, &l.claim, false, q, deadline)
+	if q.Mode != policy.Stale {
+		if t := p.claimed(ctx, &p.unscoped, true, q, deadline); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// claimed adds one register's claim to q and returns when the primary was known
+// to have the position.
+func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
+	c := r.load()
+	if c.LastWrite.After(q.LastWrite) {
+		q.LastWrite = c.LastWrite
+	}
+	if c.Empty() {
+		return time.Time{}
+	}
+	if !c.Unsure.IsZero() {
+		if time.Now().Before(c.Unsure) {
+			q.Unsure = true
+			return time.Time{}
+		}
+		next, h := p.monitor.NextCapture(), p.history()
+		settled := r.update(func(c session.Claim) session.Claim {
+			if c.Unsure.IsZero() || time.Now().Before(c.Unsure) {
+				return c
+			}
+			return c.Expire(next, h)
+		})
+		c = &settled
+	}
+	if c.Capture != 0 {
+		settled, ok := p.settle(ctx, r, c, q, deadline)
+		if !ok {
+			// A dead primary cannot be asked. What is shared by the whole process
+			// must not bind those who never wrote for longer than the window.
+			if shared && p.lost() && p.cfg.PrimaryLost == ServeReplicas && time.Since(c.LastWrite) > p.cfg.StickyWindow {
+				return time.Time{}
+			}
+			q.Pending = true
+			return time.Time{}
+		}
+		c = settled
+	}
+	if c.Verify != 0 {
+		if c = p.verify(ctx, r, c, deadline); c.Verify != 0 {
+			q.Pending = true
+			return time.Time{}
+		}
+		if !c.Unsure.IsZero() {
+			q.Unsure = true
+			return time.Time{}
+		}
+	}
+	if c.Position.Zero() {
+		return time.Time{}
+	}
+	if h := p.history(); !h.Zero() && h != c.Position.History {
+		p.otherHistory(r, c.Position.History)
+		q.Foreign = true
+		return time.Time{}
+	}
+	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
+		q.Need = c.Position
+	}
+	return c.At
+}
+
+func (p *Plugin) lost() bool { return p.monitor.Snapshot().Primary.Lost }
+
+// settle replaces the number of a capture by the position that it found.
+func (p *Plugin) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
+	pos, at, ok := p.monitor.Captured(c.Capture, c.Insert)
+	if !ok {
+		if !p.monitor.AwaitCapture(ctx, c.Capture, deadline) {
+			return nil, false
+		}
+		if pos, at, ok = p.monitor.Captured(c.Capture, c.Insert); !ok {
+			return nil, false
+		}
+	}
+	moved := false
+	settled := r.update(func(now session.Claim) session.Claim {
+		moved = false
+		if now.Capture != c.Capture || now.Insert != c.Insert {
+			return now // another write, or another reader, was quicker
+		}
+		moved = !now.History.Zero() && now.History != pos.History
+		return now.Settle(pos, at)
+	})
+	if moved {
+		// The write was acknowledged in a history that the primary no longer
+		// writes: whether it survived is not known here.
+		p.otherHistory(r, lsn.History{})
+		q.Foreign = true
+	}
+	if settled.Capture != 0 {
+		// Somebody wrote meanwhile. What was settled here is enough for a read
+		// that began before that write was acknowledged.
+		settled.Position, settled.At, settled.Capture = pos, at, 0
+	}
+	return &settled, true
+}
+
+// otherHistory handles a claim from before a change of primary: it cannot be
+// compared any more, and it may be lost. Its session reads from the primary for
+// the sticky window, and after it sees at least what the primary has then.
+func (p *Plugin) otherHistory(r *register, old lsn.History) {
+	until := time.Now().Add(p.cfg.StickyWindow)
+	r.update(func(c session.Claim) session.Claim {
+		if !old.Zero() && c.Position.History != old {
+			return c // done already
+		}
+		c.Position, c.Verify = lsn.Position{}, 0
+		if until.After(c.Unsure) {
+			c.Unsure = until
+		}
+		return c
+	})
+	p.counters.otherHistory.Add(1)
+}
+
+// verify compares a position that came from outside with an insert position
+// that was captured after it came. Further than that no write of this history
+// can be.
+func (p *Plugin) verify(ctx context.Context, r *register, c *session.Claim, deadline time.Time) *session.Claim {
+	pos, _, ok := p.monitor.Captured(c.Verify, true)
+	if !ok && p.monitor.AwaitCapture(ctx, c.Verify, deadline) {
+		pos, _, ok = p.monitor.Captured(c.Verify, true)
+	}
+	if !ok {
+		return c
+	}
+	foreign := pos.History == c.Position.History && c.Position.LSN > pos.LSN
+	until := time.Now().Add(p.cfg.StickyWindow)
+	checked := r.update(func(now session.Claim) session.Claim {
+		if now.Verify != c.Verify || now.Position != c.Position {
+			return now
+		}
+		now.Verify = 0
+		if foreign {
+			now.Position = lsn.Position{}
+			now.Unsure = until
+		}
+		return now
+	})
+	if foreign {
+		p.counters.tokensForeign.Add(1)
+	}
+	return &checked
+}
+
+// acceptTokens judges the tokens that were joined to s and that p has not seen
+// yet. What cannot be trusted makes the session unsure and is counted; it is
+// never an error.
+func (p *Plugin) acceptTokens(s *Session, l *ledger) {
+	s.mu.Lock()
+	done := int(l.accepted.Load())
+	tokens := s.tokens[done:]
+	s.mu.Unlock()
+	for _, text := range tokens {
+		p.acceptToken(l, text)
+	}
+	l.accepted.Store(int32(done + len(tokens)))
+}
+
+func (p *Plugin) acceptToken(l *ledger, text string) {
+	now := time.Now()
+	distrust := func() {
+		until := now.Add(p.cfg.StickyWindow)
+		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) })
+	}
+	t, err := p.keys.Decode(text, now)
+	expired := isExpired(err)
+	if err != nil && !expired {
+		p.counters.tokensRefused.Add(1)
+		distrust()
+		return
+	}
+	if expired {
+		p.counters.tokensExpired.Add(1)
+	}
+	if t.Unsure.After(now) {
+		// No longer than our own window: another process's clock may be wrong.
+		distrust()
+	}
+	h := p.history()
+	known := false
+	for _, pos := range t.Positions {
+		switch {
+		case pos.System != h.System:
+			known = known || plugins.knows(pos.System)
+			continue
+		case pos.History == h:
+			next := p.monitor.NextCapture()
+			l.claim.update(func(c session.Claim) session.Claim {
+				joined, ok := c.Join(pos, next, now)
+				if !ok {
+					return c.AfterUnsure(now.Add(p.cfg.StickyWindow), now)
+				}
+				return joined
+			})
+		case !expired:
+			p.counters.tokensForeign.Add(1)
+			distrust()
+		}
+		known = true
+	}
+	if !known && len(t.Positions) > 0 && !expired {
+		p.counters.tokensForeign.Add(1)
+		distrust()
+	}
+}
+
+// addToToken adds l's claim to t.
+func (p *Plugin) addToToken(ctx context.Context, s *Session, l *ledger, t *session.Token) {
+	var q policy.Query
+	deadline := time.Now().Add(tokenWait)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	p.sweepOpen(&q, &marks{session: s})
+	if l.accepted.Load() < s.joined.Load() {
+		p.acceptTokens(s, l)
+	}
+	p.claimed(ctx, &l.claim, false, &q, deadline)
+	if q.Unsure || q.Pending || q.Foreign {
+		if until := time.Now().Add(p.cfg.StickyWindow); until.After(t.Unsure) {
+			t.Unsure = until
+		}
+	}
+	if !q.Need.Zero() {
+		for _, have := range t.Positions {
+			if have.System == q.Need.System {
+				return // another plugin over the same primary has it
+			}
+		}
+		if len(t.Positions) < session.MaxPositions {
+			t.Positions = append(t.Positions, q.Need)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package readsplit
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// Off is the value that turns a duration of [Config] off where its comment says
+// that this is possible.
+const Off time.Duration = -1
+
+// Config says which replicas there are and what may be expected of them. The
+// zero value of every field is right; a Config that sets only Replicas keeps the
+// promise of the package.
+type Config struct {
+	// Replicas are the servers that reads may go to. Without any, everything
+	// goes to the primary. Defaults to none.
+	Replicas []Replica
+
+	// Default says where reads go whose context asks for nothing.
+	// Defaults to PreferReplica.
+	Default Preference
+
+	// MaxLag is how old what a read sees may be at most, for reads that do not
+	// ask for anything else. It is judged at the moment of the decision by a
+	// sound upper bound. Off lifts it. Defaults to 2 s.
+	MaxLag time.Duration
+
+	// SampleEvery is the time between two samples of one server, jittered by a
+	// tenth. Defaults to 200 ms.
+	SampleEvery time.Duration
+
+	// MaxSampleAge is how old the newest sample of a replica may be; older news
+	// is no news. At least SampleEvery. Defaults to 1 s.
+	MaxSampleAge time.Duration
+
+	// SampleTimeout is how long one question to one server may take. Two
+	// questions that fail in a row mean that the server is down, and reads in
+	// flight there are broken off and run elsewhere. Defaults to 500 ms.
+	SampleTimeout time.Duration
+
+	// MaxWait is how long a read waits at most for a replica to reach its
+	// session's last write before it goes to the primary. Off never waits.
+	// Defaults to 5 ms.
+	MaxWait time.Duration
+
+	// StickyWindow is how long reads stay on the primary where no position says
+	// when they may leave it: after a write whose outcome is unknown, a statement
+	// on a connection of the application's own, a token that is not to be
+	// trusted. At least MaxLag + MaxSampleAge. Defaults to 5 s.
+	StickyWindow time.Duration
+
+	// PrimaryLost says what happens to reads when the primary cannot be reached,
+	// so that nobody's staleness can be bounded. Defaults to ServeReplicas.
+	PrimaryLost LostPolicy
+
+	// Balancer chooses among the replicas that are right for a read.
+	// Defaults to policy.LeastInFlight().
+	Balancer policy.Balancer
+
+	// Policies are further rules that a replica must pass, beside the ones that
+	// always hold. Defaults to none.
+	Policies []policy.Policy
+
+	// Zone is where this process runs. Replicas of the same Zone are preferred
+	// while any of them is right for a read. Defaults to no preference.
+	Zone string
+
+	// Pool sizes the connection pools of replicas that do not say it themselves.
+	Pool Pool
+
+	// Retry bounds how a read that failed on a replica is run again.
+	// Defaults to 3 attempts with 5 ms to 100 ms between them.
+	Retry retry.Backoff
+
+	// TokenKeys sign session tokens with HMAC-SHA-256: the first signs, all
+	// verify. Each has at least 16 bytes. Without keys a token carries a checksum
+	// only: it is safe against accidents, not against forgery. Defaults to none.
+	TokenKeys [][]byte
+
+	// GuardErrors makes a write through a read session (see ReadOnly) an error of
+	// the statement instead of a panic. Defaults to false.
+	GuardErrors bool
+
+	// ForbidNudge keeps the plugin from committing a message of about 100 bytes
+	// on an idle primary, at most once a second, when that is the only way to
+	// prove that a replica is not behind. Defaults to false.
+	ForbidNudge bool
+}
+
+// Replica is one server that reads may go to.
+type Replica struct {
+	// Name is how the server appears in decisions, logs and metrics. Required,
+	// and unique among the replicas.
+	Name string
+	// Dialector opens the server, as for gorm.Open. Required. It is used to make
+	// connections and for nothing else: the plugin pools them itself.
+	Dialector gorm.Dialector
+	// Zone is where the server stands, see Config.Zone. Defaults to none.
+	Zone string
+	// Weight is the share of reads relative to the other replicas. Defaults to 1.
+	Weight int
+	// Groups are the classes of work that may ask for this server with Group.
+	// Defaults to none.
+	Groups []string
+	// AllowPrimaryAsReplica accepts a server that is not in recovery, for
+	// development with one server. Without it, such a server is warned about and
+	// never read from. Defaults to false.
+	AllowPrimaryAsReplica bool
+	// Pool sizes this server's connection pool. Defaults to Config.Pool.
+	Pool Pool
+}
+
+// Pool sizes a connection pool that the plugin opens. database/sql's own
+// defaults (unlimited open, two idle) reconnect for most reads under load, which
+// costs nine tenths of the throughput.
+type Pool struct {
+	// MaxOpen is the most connections. Defaults to the primary's limit, or to 64
+	// where the primary has none.
+	MaxOpen int
+	// MaxIdle is how many are kept when idle. Defaults to MaxOpen.
+	MaxIdle int
+	// MaxLifetime closes a connection this long after it was opened. Defaults to
+	// never.
+	MaxLifetime time.Duration
+	// MaxIdleTime closes a connection that was idle this long. Defaults to 5 min.
+	MaxIdleTime time.Duration
+}
+
+// Preference is where reads go whose context asks for nothing.
+type Preference uint8
+
+// Preferences.
+const (
+	PreferReplica Preference = iota // reads go to replicas where the rules allow it
+	PreferPrimary                   // reads go to the primary unless UseReplica, Stale, AnyReplica, AtMost or Group ask for a replica
+)
+
+// LostPolicy is what happens to reads when the primary cannot be reached.
+type LostPolicy uint8
+
+// Lost policies.
+const (
+	ServeReplicas LostPolicy = iota // replicas serve without a bound on staleness; a session's own writes still hold
+	Refuse                          // such reads fail with ErrPrimaryLost
+)
+
+const (
+	defaultMaxLag        = 2 * time.Second
+	defaultSampleEvery   = 200 * time.Millisecond
+	defaultMaxSampleAge  = time.Second
+	defaultSampleTimeout = 500 * time.Millisecond
+	defaultMaxWait       = 5 * time.Millisecond
+	defaultStickyWindow  = 5 * time.Second
+	defaultMaxOpen       = 64
+	defaultMaxIdleTime   = 5 * time.Minute
+
+	// noLimit stands for a bound that is off. Half of the longest duration, so
+	// that adding to it does not overflow.
+	noLimit = time.Duration(1 << 62)
+)
+
+// withDefaults fills in what was left at zero. It does not judge anything.
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.MaxLag, defaultMaxLag)
+	def(&c.SampleEvery, defaultSampleEvery)
+	def(&c.MaxSampleAge, defaultMaxSampleAge)
+	def(&c.SampleTimeout, defaultSampleTimeout)
+	def(&c.MaxWait, defaultMaxWait)
+	def(&c.StickyWindow, defaultStickyWindow)
+	if c.Balancer == nil {
+		c.Balancer = policy.LeastInFlight()
+	}
+	if c.Zone != "" {
+		c.Balancer = policy.ZoneFirst(c.Balancer)
+	}
+	c.Replicas = append([]Replica(nil), c.Replicas...)
+	for i := range c.Replicas {
+		r := &c.Replicas[i]
+		r.Pool = r.Pool.or(c.Pool)
+		if r.Weight == 0 {
+			r.Weight = 1
+		}
+	}
+	return c
+}
+
+// or fills in what p leaves open from q.
+func (p Pool) or(q Pool) Pool {
+	if p.MaxOpen == 0 {
+		p.MaxOpen = q.MaxOpen
+	}
+	if p.MaxIdle == 0 {
+		p.MaxIdle = q.MaxIdle
+	}
+	if p.MaxLifetime == 0 {
+		p.MaxLifetime = q.MaxLifetime
+	}
+	if p.MaxIdleTime == 0 {
+		p.MaxIdleTime = q.MaxIdleTime
+	}
+	return p
+}
+
+// sized is p with its defaults, given the primary's limit on open connections
+// (0: none).
+func (p Pool) sized(primaryMaxOpen int) Pool {
+	if p.MaxOpen == 0 {
+		p.MaxOpen = primaryMaxOpen
+	}
+	if p.MaxOpen == 0 {
+		p.MaxOpen = defaultMaxOpen
+	}
+	if p.MaxIdle == 0 || p.MaxIdle > p.MaxOpen {
+		p.MaxIdle = p.MaxOpen
+	}
+	if p.MaxIdleTime == 0 {
+		p.MaxIdleTime = defaultMaxIdleTime
+	}
+	return p
+}

@@ -1,0 +1,36 @@
+package readsplit
+
+import (
+	"sync/atomic"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// counters count what happens, without a lock.
+type counters struct {
+	reasons       [256]atomic.Uint64 // statements by policy.Reason
+	causes        [64]atomic.Uint64  // reads run again by retry.Cause
+	primaryReads  atomic.Uint64
+	unsure        atomic.Uint64
+	otherHistory  atomic.Uint64
+	voided        atomic.Uint64
+	refused       atomic.Uint64
+	tokensRefused atomic.Uint64
+	tokensForeign atomic.Uint64
+	tokensExpired atomic.Uint64
+}
+
+// count takes in that a statement outside a transaction was served by s, nil for
+// the primary.
+func (p *Plugin) count(s *server, reason policy.Reason) {
+	p.counters.reasons[reason].Add(1)
+	switch {
+	case s != nil:
+		s.reads.Add(1)
+	case reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement:
+		p.counters.primaryReads.Add(1)
+	}
+}
+
+func (c *counters) retried(cause retry.Cause) { c.causes[cause].Add(1) }

@@ -1,0 +1,62 @@
+package readsplit
+
+import (
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/policy"
+)
+
+// Decision is where a statement was served, and why.
+type Decision struct {
+	// Server is the name of the replica, or "primary".
+	Server string
+	// Replica reports whether it was a replica.
+	Replica bool
+	// Reason is why, from one closed list.
+	Reason policy.Reason
+	// Attempts is how often the statement was run: more than 1 when a replica
+	// failed and it was run again elsewhere.
+	Attempts int
+}
+
+// DecisionOf tells where the statement that tx is the result of was served:
+//
+//	tx := db.WithContext(ctx).Find(&orders)
+//	d, ok := readsplit.DecisionOf(tx)
+//
+// ok is false when tx has run nothing, or nothing that was routed (a dry run, a
+// connection of the application's own).
+func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
+	if tx == nil || tx.Statement == nil {
+		return Decision{}, false
+	}
+	switch pool, _ := unwrap(tx.Statement.ConnPool); pool := pool.(type) {
+	case *route:
+		if !pool.ran {
+			return Decision{}, false
+		}
+		return decisionOn(pool.at, pool.reason, max(pool.attempts, 1)), true
+	case *trackedTx:
+		return decisionOn(nil, policy.ReasonInTransaction, 1), true
+	case *readOnlyTx:
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		if pool.replica == nil && pool.primary == nil {
+			return Decision{}, false
+		}
+		reason := pool.reason
+		if pool.primary != nil && reason == 0 {
+			reason = policy.ReasonReadOnlyTransaction
+		}
+		return decisionOn(pool.server, reason, 1), true
+	}
+	return Decision{}, false
+}
+
+func decisionOn(s *server, reason policy.Reason, attempts int) Decision {
+	d := Decision{Server: primaryName, Reason: reason, Attempts: attempts}
+	if s != nil {
+		d.Server, d.Replica = s.name, true
+	}
+	return d
+}

@@ -1,0 +1,112 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// dialer makes connections to one server the way its dialector does, with
+// everything that the dialector's configuration says (time zone, protocol,
+// hooks), whatever the driver. It lets the dialector open a *sql.DB and uses
+// that for nothing but connecting.
+//
+// The plugin must see every connection that is opened (a standby that crashed
+// answers again within 300 ms in an older state, and database/sql reconnects
+// without a word), but the connector inside the dialector's *sql.DB is not to be
+// had. So a connection is taken out of it, held for as long as the plugin's own
+// pool uses it, and closed with it.
+type dialer struct {
+	db *sql.DB
+	// owned says that the dialector opened db for us. A *sql.DB that the
+	// application passed in (postgres.Config.Conn) is not ours to close.
+	owned bool
+}
+
+// newDialer initialises d apart from any other gorm.DB: with a copy of an
+// existing configuration gorm would initialise every plugin again and overwrite
+// the prepared-statement cache. It does not connect.
+func newDialer(d gorm.Dialector) (*dialer, error) {
+	scratch, err := gorm.Open(d, &gorm.Config{DisableAutomaticPing: true, Logger: logger.Discard})
+	if err != nil {
+		// A driver's message may quote the DSN; what it wraps says what is wrong.
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner
+		}
+		return nil, fmt.Errorf("the driver does not accept its configuration: %w", err)
+	}
+	db, err := scratch.DB()
+	if err != nil {
+		return nil, fmt.Errorf("its pool of type %T is not a *sql.DB, which is needed to make connections: %w", scratch.Statement.ConnPool, err)
+	}
+	return &dialer{db: db, owned: !hasOwnPool(d)}, nil
+}
+
+// hasOwnPool reports whether the application gave the dialector a pool of its
+// own, in a field Conn of its configuration, as GORM's dialectors call it.
+func hasOwnPool(d gorm.Dialector) bool {
+	for {
+		w, ok := d.(interface{ Unwrap() gorm.Dialector })
+		if !ok {
+			break
+		}
+		d = w.Unwrap()
+	}
+	v := reflect.Indirect(reflect.ValueOf(d))
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	if c := v.FieldByName("Config"); c.IsValid() {
+		v = reflect.Indirect(c)
+	}
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	c := v.FieldByName("Conn")
+	return c.IsValid() && c.Kind() == reflect.Interface && !c.IsNil()
+}
+
+// scarce reports whether the pool is the application's and so small that a
+// connection kept for the monitor could be the one that the application needs.
+func (d *dialer) scarce() bool {
+	if d.db == nil {
+		return true
+	}
+	most := d.db.Stats().MaxOpenConnections
+	return !d.owned && 0 < most && most < 4
+}
+
+// dial opens one connection.
+func (d *dialer) dial(ctx context.Context) (*heldConn, error) {
+	holder, err := d.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &heldConn{holder: holder}
+	err = holder.Raw(func(c any) error {
+		conn, ok := c.(driver.Conn)
+		if !ok {
+			return fmt.Errorf("readsplit: the driver's connection is a %T, not a driver.Conn", c)
+		}
+		h.set(conn)
+		return nil
+	})
+	if err != nil {
+		_ = holder.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (d *dialer) close() error {
+	if !d.owned || d.db == nil {
+		return nil
+	}
+	return d.db.Close()
+}

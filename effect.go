@@ -1,0 +1,60 @@
+package readsplit
+
+import (
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/sqlclass"
+)
+
+// effect is what a statement that is not a read may do, as far as its session
+// is concerned.
+type effect struct {
+	// insert: the commit may be acknowledged before it is flushed.
+	insert bool
+	// everybody: it changes the schema, which concerns every session.
+	everybody bool
+	// partial: a part of it may be committed although it failed.
+	partial bool
+	// none: it is not a read, but it changes nothing that a session could miss.
+	none bool
+}
+
+func effectOf(info sqlclass.Info) effect {
+	e := effect{
+		insert:    info.Flags.Has(sqlclass.AsyncCommit),
+		everybody: info.Flags.Has(sqlclass.DDL),
+		partial:   info.Flags.Has(sqlclass.Multi),
+	}
+	switch info.Verb {
+	case sqlclass.Call, sqlclass.Do, sqlclass.Maintenance:
+		e.partial = true
+	case sqlclass.Set, sqlclass.SetTransaction, sqlclass.Reset, sqlclass.Show, sqlclass.Savepoint, sqlclass.Release, sqlclass.RollbackTo,
+		sqlclass.Begin, sqlclass.Rollback, sqlclass.Deallocate:
+		e.none = !info.Flags.Has(sqlclass.Multi)
+	default:
+		e.none = info.Class == sqlclass.LockingRead && !info.Flags.Has(sqlclass.Multi)
+	}
+	return e
+}
+
+// kindOf translates a class for the policy.
+func kindOf(c sqlclass.Class) policy.Statement {
+	switch c {
+	case sqlclass.Read:
+		return policy.Read
+	case sqlclass.LockingRead:
+		return policy.LockingRead
+	case sqlclass.Write:
+		return policy.Write
+	default:
+		return policy.Unknown
+	}
+}
+
+// noticeSettings takes in a statement that changes what a later commit means.
+func (p *Plugin) noticeSettings(info sqlclass.Info) {
+	if info.Flags.Has(sqlclass.AsyncCommit) {
+		// A SET outside a transaction stays on its pooled connection, where any
+		// later transaction may find it.
+		p.monitor.MarkAsync()
+	}
+}

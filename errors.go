@@ -1,0 +1,45 @@
+package readsplit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/readsplit/readsplit/policy"
+)
+
+// Errors that a statement or a call can end with. Test with errors.Is.
+var (
+	// ErrPrimaryLost: the primary cannot be reached and this read asked for a
+	// bound on staleness that nothing proves (Config.PrimaryLost: Refuse, or
+	// AtMost). Try again later, or ask for less with Stale.
+	ErrPrimaryLost = errors.New("readsplit: the primary cannot be reached, so that no bound on staleness is proven")
+
+	// ErrUnknownGroup: the context names a group that no replica is in.
+	ErrUnknownGroup = errors.New("readsplit: unknown replica group")
+
+	// ErrTokenInTransaction: a token was asked for while a transaction of its
+	// session is open, so that it could not cover what the transaction writes.
+	// Commit or roll back first.
+	ErrTokenInTransaction = errors.New("readsplit: a session token cannot be taken inside an open transaction")
+
+	// ErrWriteInReadOnlyTransaction: a statement that is not a read came after
+	// the first one in a transaction that began with sql.TxOptions{ReadOnly: true}
+	// and runs on a replica. Begin without ReadOnly.
+	ErrWriteInReadOnlyTransaction = errors.New("readsplit: not a read, in a read-only transaction that runs on a replica")
+
+	// ErrClosed: the plugin was closed.
+	ErrClosed = errors.New("readsplit: the plugin is closed")
+
+	errVoid = errors.New("readsplit: the replica came back in another state while it was asked")
+)
+
+// refusal is a read that was refused by decision.
+type refusal struct {
+	reason policy.Reason
+}
+
+func (e *refusal) Error() string {
+	return fmt.Sprintf("%v (%s)", ErrPrimaryLost, e.reason)
+}
+
+func (e *refusal) Unwrap() error { return ErrPrimaryLost }

@@ -1,0 +1,138 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"net"
+	"reflect"
+)
+
+// heldConn is a driver connection that was taken out of another pool. It passes
+// everything on to the driver, whatever optional interfaces that has, and closes
+// the connection for good when it is closed itself.
+type heldConn struct {
+	holder *sql.Conn
+	conn   driver.Conn
+
+	exec     driver.ExecerContext
+	query    driver.QueryerContext
+	prepare  driver.ConnPrepareContext
+	begin    driver.ConnBeginTx
+	ping     driver.Pinger
+	reset    driver.SessionResetter
+	valid    driver.Validator
+	checker  driver.NamedValueChecker
+	netConn  net.Conn // nil when the driver does not tell
+	released func()   // told when the connection is closed
+}
+
+func (h *heldConn) set(c driver.Conn) {
+	h.conn = c
+	h.exec, _ = c.(driver.ExecerContext)
+	h.query, _ = c.(driver.QueryerContext)
+	h.prepare, _ = c.(driver.ConnPrepareContext)
+	h.begin, _ = c.(driver.ConnBeginTx)
+	h.ping, _ = c.(driver.Pinger)
+	h.reset, _ = c.(driver.SessionResetter)
+	h.valid, _ = c.(driver.Validator)
+	h.checker, _ = c.(driver.NamedValueChecker)
+	h.netConn = socketOf(c)
+}
+
+// socketOf finds the network connection under pgx's driver connection, without
+// compiling pgx into applications that do not use it:
+// (*stdlib.Conn).Conn().PgConn().Conn().
+func socketOf(c driver.Conn) net.Conn {
+	v := reflect.ValueOf(c)
+	for _, name := range [...]string{"Conn", "PgConn", "Conn"} {
+		m := v.MethodByName(name)
+		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
+			return nil
+		}
+		v = m.Call(nil)[0]
+	}
+	n, _ := v.Interface().(net.Conn)
+	return n
+}
+
+// Prepare implements driver.Conn.
+func (h *heldConn) Prepare(query string) (driver.Stmt, error) { return h.conn.Prepare(query) }
+
+// Begin implements driver.Conn.
+func (h *heldConn) Begin() (driver.Tx, error) {
+	return h.conn.Begin() //nolint:staticcheck // driver.Conn demands the method
+}
+
+// Close implements driver.Conn.
+func (h *heldConn) Close() error {
+	if h.released != nil {
+		h.released()
+	}
+	// An error from Raw tells the other pool to close the connection instead of
+	// keeping it idle.
+	_ = h.holder.Raw(func(any) error { return driver.ErrBadConn })
+	_ = h.holder.Close()
+	return nil
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if h.prepare == nil {
+		return h.conn.Prepare(query)
+	}
+	return h.prepare.PrepareContext(ctx, query)
+}
+
+// ExecContext implements driver.ExecerContext.
+func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if h.exec == nil {
+		return nil, driver.ErrSkip
+	}
+	return h.exec.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if h.query == nil {
+		return nil, driver.ErrSkip
+	}
+	return h.query.QueryContext(ctx, query, args)
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if h.begin == nil {
+		return h.Begin()
+	}
+	return h.begin.BeginTx(ctx, opts)
+}
+
+// Ping implements driver.Pinger.
+func (h *heldConn) Ping(ctx context.Context) error {
+	if h.ping == nil {
+		return nil
+	}
+	return h.ping.Ping(ctx)
+}
+
+// ResetSession implements driver.SessionResetter.
+func (h *heldConn) ResetSession(ctx context.Context) error {
+	if h.reset == nil {
+		return nil
+	}
+	return h.reset.ResetSession(ctx)
+}
+
+// IsValid implements driver.Validator.
+func (h *heldConn) IsValid() bool {
+	return h.valid == nil || h.valid.IsValid()
+}
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (h *heldConn) CheckNamedValue(v *driver.NamedValue) error {
+	if h.checker == nil {
+		return driver.ErrSkip
+	}
+	return h.checker.CheckNamedValue(v)
+}

@@ -1,0 +1,38 @@
+package readsplit
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/monitor"
+)
+
+// logTo logs changes of state to GORM's own logger, where the application looks.
+func logTo(db *gorm.DB) func(monitor.Change) {
+	return func(c monitor.Change) {
+		ctx := context.Background()
+		switch c.State {
+		case monitor.StateWritable:
+			db.Logger.Warn(ctx, "readsplit: replica %q is not in recovery: it is a PRIMARY, and no read goes there; was it promoted, or is the address wrong? Set Replica.AllowPrimaryAsReplica if that is meant", c.Server)
+		case monitor.StateForeign:
+			db.Logger.Warn(ctx, "readsplit: replica %q follows another history than the primary: no read goes there until it is proven to follow the primary again", c.Server)
+		case monitor.StateBalanced:
+			db.Logger.Warn(ctx, "readsplit: replica %q answers as several servers: what one connection says is not true of the next, so no read that asks for anything goes there; give each server a name of its own in Config.Replicas", c.Server)
+		case monitor.StateStandby:
+			db.Logger.Error(ctx, "readsplit: the primary is in recovery: it is a standby; is the address of gorm.Open right?")
+		case monitor.StateDown:
+			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
+		case monitor.StateNewHistory:
+			db.Logger.Warn(ctx, "readsplit: the primary restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while")
+		default:
+			db.Logger.Info(ctx, "readsplit: %s is %s", c.Server, c.State)
+		}
+	}
+}
+
+func (p *Plugin) onChange(c monitor.Change) {
+	if p.log != nil {
+		p.log(c)
+	}
+}

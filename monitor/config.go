@@ -1,0 +1,94 @@
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// Source asks one server. A Monitor calls a Source from one goroutine at a
+// time. Every method connects if there is no connection, honours ctx, and after
+// an error drops its connection, so that the next call starts on a new one: a
+// connection is the proof that two answers come from one run of the server.
+type Source interface {
+	// Sample asks with lsn.FullSQL. fresh reports that the answer came over a
+	// connection that was opened for this call.
+	Sample(ctx context.Context) (s lsn.Sample, fresh bool, err error)
+	// Position asks a standby with lsn.ReplaySQL; standby is false when the
+	// server is no longer in recovery. connected is false, and nothing is
+	// asked, when there is no connection.
+	Position(ctx context.Context) (replay lsn.LSN, standby, connected bool, err error)
+	// Capture asks a primary with lsn.CaptureSQL; connected as for Position.
+	Capture(ctx context.Context) (c lsn.Capture, connected bool, err error)
+	// Nudge runs lsn.NudgeSQL on a primary.
+	Nudge(ctx context.Context) error
+	// Close drops the connection.
+	Close() error
+}
+
+// Target is one server to watch.
+type Target struct {
+	Name   string
+	Zone   string
+	Weight int
+	Groups []string
+	// AllowPrimary accepts a replica that is not in recovery.
+	AllowPrimary bool
+	Source       Source
+}
+
+// Config says what to watch and how. All durations are positive.
+type Config struct {
+	Primary  Target
+	Replicas []Target
+
+	SampleEvery   time.Duration // pause between two samples of one server, jittered by a fifth
+	SampleTimeout time.Duration // the most that one question may take
+	MaxLag        time.Duration // decides when a nudge is due
+	MaxWait       time.Duration // the longest wait that anybody makes for a replica
+
+	// Nudge allows the monitor to commit one small message on the primary, at
+	// most once a second, when a healthy replica is about to be thrown out only
+	// because a quiet primary left a WAL record unfinished (see lsn.NudgeSQL).
+	Nudge bool
+
+	// OnChange is told of every change of a server's state, in order, from the
+	// goroutine of that server. It must not block.
+	OnChange func(Change)
+	// OnDead is told that replica i is gone, so that what runs there can be
+	// broken off; OnAlive that it answers again.
+	OnDead, OnAlive func(i int)
+
+	// Seed feeds the jitter.
+	Seed uint64
+}
+
+// Change is one change of one server's state.
+type Change struct {
+	Server string
+	// Replica is the index of the replica, -1 for the primary.
+	Replica int
+	// State is one of the State constants.
+	State State
+	// Err is why, where an error is the reason.
+	Err error
+}
+
+// State is what a server has become.
+type State string
+
+// States of a server, as they appear in logs.
+const (
+	StateUp         State = "up"          // answers, and is what it should be
+	StateSuspect    State = "suspect"     // one probe failed, or a connection broke
+	StateDown       State = "down"        // does not answer
+	StateWritable   State = "writable"    // configured as a replica, but it is not in recovery
+	StateStandby    State = "standby"     // configured as the primary, but it is in recovery
+	StateForeign    State = "foreign"     // follows another history than the primary's
+	StateProven     State = "proven"      // follows the primary's history
+	StateRegressed  State = "regressed"   // came back in an older state than it had shown
+	StateRestarted  State = "restarted"   // another run of the server answers
+	StateBalanced   State = "balanced"    // one name, several servers
+	StateNewHistory State = "new_history" // the primary changed its timeline, its run or its identity
+)

@@ -1,0 +1,26 @@
+package monitor
+
+import "time"
+
+// estimate is how long a replica recently took to replay a position that the
+// primary already had. It decides whether a wait can succeed, so that a replica
+// that is always 20 ms behind does not add 5 ms to every read.
+type estimate struct {
+	delay time.Duration
+}
+
+// reached takes in that the replica got a position between two moments after the
+// primary had it: it still lacked it at the first and had it at the second. Half
+// of the difference counts, so that two quick answers start the waits again that
+// one slow answer has stopped.
+func (e *estimate) reached(lacked, had time.Duration) {
+	e.delay += ((lacked+had)/2 - e.delay) / 2
+}
+
+// missing takes in that the replica still lacks a position that the primary has
+// had for d: the delay is at least that. It grows no further than most: how much
+// too long makes no difference, and a pause of an hour must not be remembered
+// for longer than one of a second.
+func (e *estimate) missing(d, most time.Duration) {
+	e.delay = min(max(e.delay, d), max(most, e.delay))
+}

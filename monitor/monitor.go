@@ -1,0 +1,151 @@
+package monitor
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+)
+
+// Monitor watches a primary and its replicas. Use [New].
+type Monitor struct {
+	cfg      Config
+	snap     atomic.Pointer[policy.Snapshot]
+	captures captures
+	async    atomic.Bool
+	replicas []*replica
+	primary  primary
+
+	mu   sync.Mutex    // guards what follows and each replica's shared state
+	news chan struct{} // closed at the next publication; nil while nobody waits
+	want want
+
+	start, stop sync.Once
+	ctx         context.Context
+	cancel      context.CancelFunc
+	done        sync.WaitGroup
+}
+
+// New returns a Monitor that does nothing until [Monitor.Start].
+func New(cfg Config) *Monitor {
+	m := &Monitor{cfg: cfg}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.primary.poke = make(chan struct{}, 1)
+	s := &policy.Snapshot{Primary: policy.Primary{Name: cfg.Primary.Name}}
+	for i, t := range cfg.Replicas {
+		r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN}
+		m.replicas = append(m.replicas, r)
+		s.Replicas = append(s.Replicas, r.view())
+	}
+	m.snap.Store(s)
+	return m
+}
+
+// Start asks every server once, all replicas at the same time and then the
+// primary, each for at most SampleTimeout, and starts one goroutine per server.
+// A server that does not answer is not an error: it joins when it does.
+func (m *Monitor) Start() {
+	m.start.Do(func() {
+		if m.ctx.Err() != nil {
+			return
+		}
+		var first sync.WaitGroup
+		for _, r := range m.replicas {
+			first.Go(r.sampleFull)
+		}
+		first.Wait()
+		// Last, so that no replica of this primary can be beyond its answer.
+		m.samplePrimary()
+		seeds := rand.New(rand.NewPCG(m.cfg.Seed, 0))
+		for _, r := range m.replicas {
+			rng := rand.New(rand.NewPCG(m.cfg.Seed, seeds.Uint64()))
+			m.done.Go(func() { r.run(rng) })
+		}
+		rng := rand.New(rand.NewPCG(m.cfg.Seed, seeds.Uint64()))
+		m.done.Go(func() { m.runPrimary(rng) })
+	})
+}
+
+// Close stops every goroutine, waits for them and closes every Source. It may be
+// called before Start and more than once.
+func (m *Monitor) Close() {
+	m.stop.Do(func() {
+		m.cancel()
+		m.start.Do(func() {}) // a later Start does nothing
+		m.done.Wait()
+		for _, r := range m.replicas {
+			_ = r.target.Source.Close()
+		}
+		_ = m.cfg.Primary.Source.Close()
+	})
+}
+
+// Snapshot returns what is known now. The caller must not change it.
+func (m *Monitor) Snapshot() *policy.Snapshot { return m.snap.Load() }
+
+// News returns a channel that is closed when something new has been published.
+// To miss nothing, fetch the channel first and look at the snapshot and the
+// captures afterwards.
+func (m *Monitor) News() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.news == nil {
+		m.news = make(chan struct{})
+	}
+	return m.news
+}
+
+// Generation counts the events that make earlier approvals of replica i void: it
+// came back in an older state, or another server answers at its name. A read
+// that was approved at one generation and ended at another may have run on the
+// older state and must not be used.
+func (m *Monitor) Generation(i int) uint64 { return m.replicas[i].gen.Load() }
+
+// MarkAsync says that commits of this process may from now on be acknowledged
+// before they are flushed (a SET of synchronous_commit passed), so that every
+// capture is taken at the insert position.
+func (m *Monitor) MarkAsync() { m.async.Store(true) }
+
+// publish stores a changed copy of the snapshot and wakes whoever waits. The
+// caller holds m.mu.
+func (m *Monitor) publish(change func(s *policy.Snapshot)) {
+	old := m.snap.Load()
+	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
+	change(s)
+	m.snap.Store(s)
+	if m.news != nil {
+		close(m.news)
+		m.news = nil
+	}
+}
+
+func (m *Monitor) changed(i int, state State, err error) {
+	if m.cfg.OnChange == nil {
+		return
+	}
+	name := m.cfg.Primary.Name
+	if i >= 0 {
+		name = m.cfg.Replicas[i].Name
+	}
+	m.cfg.OnChange(Change{Server: name, Replica: i, State: state, Err: err})
+}
+
+// jitter spreads the samples of many processes: d, give or take a tenth.
+func jitter(rng *rand.Rand, d time.Duration) time.Duration {
+	spread := int64(d / 5)
+	if spread <= 0 {
+		return d
+	}
+	return d - time.Duration(spread/2) + time.Duration(rng.Int64N(spread))
+}
+
+// timeout bounds one question to one server.
+func (m *Monitor) timeout() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(m.ctx, m.cfg.SampleTimeout)
+}
+
+const maxLSN = lsn.LSN(^uint64(0))

@@ -1,0 +1,289 @@
+package monitor
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+)
+
+const (
+	// captureEvery is the shortest time between the starts of two captures: at
+	// most 1,000 a second, whatever the write rate.
+	captureEvery = time.Millisecond
+	// nudgeEvery is the shortest time between two nudges.
+	nudgeEvery = time.Second
+	// nudgeBan follows a nudge that failed.
+	nudgeBan = time.Minute
+	// lostAfter failed samples in a row mean that the primary cannot be reached.
+	lostAfter = 2
+)
+
+var errPrimaryInRecovery = errors.New("readsplit: the primary is in recovery: it is a standby")
+
+// primary is the state of the primary's goroutine. The unexported fields below
+// poke belong to it, except those guarded by Monitor.mu.
+type primary struct {
+	wanted atomic.Uint64
+	poke   chan struct{}
+
+	lastStart time.Time // of any question
+	fails     int
+	block     uint64
+	segment   uint64
+	async     bool // what the newest full sample said
+
+	// Guarded by Monitor.mu.
+	history  lsn.History
+	marks    marks
+	insert   lsn.LSN
+	insertAt time.Time // when the question that brought insert was sent
+	flush    lsn.LSN
+	margin   time.Duration
+
+	lastFlush lsn.LSN // at the regular sample before
+	nudged    lsn.LSN // flush position after the last nudge
+	nudgedAt  time.Time
+}
+
+// demand asks for a capture numbered n or later.
+func (p *primary) demand(n uint64) {
+	for {
+		old := p.wanted.Load()
+		if n <= old || p.wanted.CompareAndSwap(old, n) {
+			break
+		}
+	}
+	select {
+	case p.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (m *Monitor) runPrimary(rng *rand.Rand) {
+	timer := time.NewTimer(jitter(rng, m.cfg.SampleEvery))
+	defer timer.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-timer.C:
+			m.samplePrimary()
+			if m.nudgeIsDue() {
+				m.nudge()
+			}
+			if m.primary.fails == 1 {
+				timer.Reset(0) // the server may only have restarted
+			} else {
+				timer.Reset(jitter(rng, m.cfg.SampleEvery))
+			}
+		case <-m.primary.poke:
+			if _, ok := m.captures.covering(m.primary.wanted.Load()); ok {
+				continue
+			}
+			if !m.pace() {
+				return
+			}
+			m.capture()
+		}
+	}
+}
+
+// pace waits until the next capture may start.
+func (m *Monitor) pace() bool {
+	d := captureEvery - time.Since(m.primary.lastStart)
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-m.ctx.Done():
+		return false
+	}
+}
+
+// samplePrimary asks the primary everything. It is a capture too.
+func (m *Monitor) samplePrimary() {
+	ctx, cancel := m.timeout()
+	defer cancel()
+	n := m.captures.begin()
+	began := time.Now()
+	m.primary.lastStart = began
+	s, _, err := m.cfg.Primary.Source.Sample(ctx)
+	if err == nil && s.InRecovery {
+		err = errPrimaryInRecovery
+	}
+	if err != nil {
+		m.primaryFailed(err)
+		return
+	}
+	m.primary.block, m.primary.segment, m.primary.async = s.BlockSize, s.SegmentSize, s.AsyncCommit
+	margin := time.Duration(0)
+	if s.AsyncCommit || m.async.Load() {
+		margin = 3 * s.WalWriterDelay
+	}
+	m.gotPrimary(capture{
+		n: n, started: began, ended: time.Now(), history: s.History(),
+		flush: s.Flush, insert: s.Insert, async: s.AsyncCommit || m.async.Load(),
+	}, &margin)
+}
+
+// capture asks the primary for its position only.
+func (m *Monitor) capture() {
+	ctx, cancel := m.timeout()
+	defer cancel()
+	m.mu.Lock()
+	history := m.primary.history
+	m.mu.Unlock()
+	n := m.captures.begin()
+	began := time.Now()
+	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
+	switch {
+	case err != nil:
+		m.primary.lastStart = began
+		m.primaryFailed(err)
+	case !connected || history.Zero():
+		// A new connection may reach another run of the primary: a position
+		// without its history would be compared with the old one's.
+		m.samplePrimary()
+	default:
+		m.primary.lastStart = began
+		m.gotPrimary(capture{
+			n: n, started: began, ended: time.Now(), history: history,
+			flush:  text.Flush,
+			insert: text.Insert.RecordEnd(m.primary.block, m.primary.segment),
+			async:  text.AsyncCommit || m.primary.async || m.async.Load(),
+		}, nil)
+	}
+}
+
+// gotPrimary takes in a position of the primary. margin is set by full samples,
+// which are also the moment to judge every replica anew.
+func (m *Monitor) gotPrimary(c capture, margin *time.Duration) {
+	p := &m.primary
+	recovered := p.fails >= lostAfter
+	p.fails = 0
+
+	m.mu.Lock()
+	fresh := p.history != c.history
+	first := p.history.Zero()
+	if fresh {
+		// Positions of another history say nothing about this one.
+		p.history, p.marks, p.insert, p.flush = c.history, marks{}, 0, 0
+		p.nudged, p.lastFlush = 0, 0
+		m.want = want{}
+	}
+	if c.insert > p.insert || p.insertAt.IsZero() {
+		p.insert = c.insert
+	}
+	p.insertAt = c.started
+	p.flush = max(p.flush, c.flush)
+	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
+	if margin != nil {
+		p.margin = *margin
+	}
+	m.captures.finish(c)
+	var events []Change
+	if margin != nil {
+		for _, r := range m.replicas {
+			events = append(events, r.rejudge()...)
+		}
+	}
+	m.publish(func(s *policy.Snapshot) {
+		s.Primary.Lost = false
+		s.Primary.Sampled = c.started
+		s.Primary.Position = lsn.Position{History: c.history, LSN: p.flush}
+		if margin != nil {
+			for i, r := range m.replicas {
+				s.Replicas[i] = r.view()
+			}
+		}
+	})
+	m.mu.Unlock()
+
+	if fresh && !first {
+		m.changed(-1, StateNewHistory, nil)
+	}
+	if first || recovered {
+		m.changed(-1, StateUp, nil)
+	}
+	m.emit(events)
+}
+
+func (m *Monitor) primaryFailed(err error) {
+	if m.ctx.Err() != nil {
+		return
+	}
+	m.primary.fails++
+	lost := m.primary.fails >= lostAfter
+	m.mu.Lock()
+	m.publish(func(s *policy.Snapshot) { s.Primary.Lost = s.Primary.Lost || lost })
+	m.mu.Unlock()
+	if m.primary.fails == lostAfter {
+		state := StateDown
+		if errors.Is(err, errPrimaryInRecovery) {
+			state = StateStandby
+		}
+		m.changed(-1, state, err)
+	}
+}
+
+// nudgeIsDue reports whether a healthy replica is about to exceed MaxLag only
+// because the flush position rests inside a record that a quiet primary has not
+// finished. A replica that has not received what is flushed, or not replayed the
+// last nudge, is really behind, and a nudge would tell nothing.
+func (m *Monitor) nudgeIsDue() bool {
+	if !m.cfg.Nudge || m.primary.fails > 0 {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := &m.primary
+	quiet := p.flush == p.lastFlush
+	p.lastFlush = p.flush
+	now := time.Now()
+	if !quiet || now.Sub(p.nudgedAt) < nudgeEvery {
+		return false
+	}
+	for _, r := range m.replicas {
+		v := r.view()
+		lag, ok := v.Lag(now)
+		switch {
+		case !v.Up || v.Paused || v.Role != policy.RoleStandby || v.Applied.Zero():
+		case v.Applied.LSN >= p.flush || v.Applied.LSN < p.nudged:
+		case r.sample.Receive != 0 && r.sample.Receive < p.flush:
+		case !ok || lag > m.cfg.MaxLag/2:
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Monitor) nudge() {
+	ctx, cancel := m.timeout()
+	err := m.cfg.Primary.Source.Nudge(ctx)
+	cancel()
+	if err == nil {
+		m.samplePrimary()
+	}
+	m.mu.Lock()
+	m.primary.nudgedAt = time.Now()
+	if err != nil {
+		// Not allowed, most likely: asking each second would fill the server's log.
+		m.primary.nudgedAt = m.primary.nudgedAt.Add(nudgeBan)
+	}
+	m.primary.nudged, m.primary.lastFlush = m.primary.flush, m.primary.flush
+	m.mu.Unlock()
+}
+
+func (m *Monitor) emit(events []Change) {
+	for _, e := range events {
+		m.changed(e.Replica, e.State, e.Err)
+	}
+}

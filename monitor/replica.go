@@ -1,0 +1,365 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+)
+
+const (
+	// pollFirst is the pause before a replica that somebody waits for is asked
+	// again; it grows by half each time, to pollMost while somebody waits and to
+	// SampleEvery after that.
+	pollFirst = 200 * time.Microsecond
+	pollMost  = time.Millisecond
+	// deadAfter failed probes in a row mean that a server is gone.
+	deadAfter = 2
+)
+
+// ErrNotStandby says that a server that is configured as a replica is not in
+// recovery.
+var ErrNotStandby = errors.New("readsplit: not a standby")
+
+// replica is what is known of one replica.
+type replica struct {
+	m      *Monitor
+	i      int
+	target Target
+	poke   chan struct{}
+	gen    atomic.Uint64
+
+	// Guarded by Monitor.mu.
+	up         bool
+	role       policy.Role
+	balanced   bool
+	stranger   bool       // a new connection reached another server than the sampler's
+	server     lsn.Server // the run that known is about
+	known      lsn.LSN    // every connection to this run shows at least this
+	minSince   lsn.LSN    // the least that a connection opened since the sample began has shown
+	sample     lsn.Sample // the newest full sample, with Replay kept up to date
+	began      time.Time  // when the newest question was sent
+	ended      time.Time
+	lineage    lineage
+	replayedAt time.Time
+	estimate   estimate
+
+	// Owned by the goroutine.
+	fails    int
+	dead     bool
+	measured want          // the position whose delay is being measured
+	lacked   time.Duration // for how long it was seen missing
+}
+
+func (r *replica) wake() {
+	select {
+	case r.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (r *replica) run(rng *rand.Rand) {
+	every := func() time.Duration { return jitter(rng, r.m.cfg.SampleEvery) }
+	regular := time.Now().Add(every())
+	poll := pollFirst
+	timer := time.NewTimer(time.Until(regular))
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.m.ctx.Done():
+			return
+		case <-r.poke:
+		case <-timer.C:
+		}
+		r.m.mu.Lock()
+		full := !r.up || !time.Now().Before(regular)
+		r.m.mu.Unlock()
+		if full {
+			r.sampleFull()
+			regular = time.Now().Add(every())
+			if r.fails == 1 {
+				regular = time.Now() // the server may only have restarted
+			}
+		} else {
+			r.samplePosition()
+		}
+		next := time.Until(regular)
+		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
+			next = min(next, poll)
+			poll = min(poll+poll/2, pollMost)
+		} else if wanted {
+			// Nobody waits: it is only measured, to a quarter of what it takes.
+			next = min(next, max(pollMost, lacks/4))
+		} else {
+			poll = pollFirst
+		}
+		timer.Reset(next)
+	}
+}
+
+// wanted reports whether r lacks a position that was asked for, for how long,
+// and whether anybody still waits for it.
+func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	w, now := r.m.want, time.Now()
+	if now.Sub(w.until) > 5*r.m.cfg.SampleEvery {
+		return false, false, 0 // nobody has asked for a while
+	}
+	return now.Before(w.until), r.up && r.role == policy.RoleStandby && r.known < w.lsn, now.Sub(w.at)
+}
+
+// sampleFull asks r everything.
+func (r *replica) sampleFull() {
+	ctx, cancel := r.m.timeout()
+	defer cancel()
+	began := r.begin()
+	s, fresh, err := r.target.Source.Sample(ctx)
+	if err != nil {
+		r.failed(err)
+		return
+	}
+	r.m.mu.Lock()
+	events := r.take(began, s, fresh)
+	r.m.mu.Unlock()
+	r.answered(events)
+}
+
+// samplePosition asks r for its replay position only, and everything when that
+// is not enough.
+func (r *replica) samplePosition() {
+	ctx, cancel := r.m.timeout()
+	defer cancel()
+	began := r.begin()
+	replay, standby, connected, err := r.target.Source.Position(ctx)
+	if err != nil {
+		r.failed(err)
+		return
+	}
+	if !connected || !standby {
+		r.sampleFull()
+		return
+	}
+	r.m.mu.Lock()
+	s := r.sample
+	s.Replay, s.Receive = replay, max(s.Receive, replay)
+	events := r.take(began, s, false)
+	r.m.mu.Unlock()
+	r.answered(events)
+}
+
+// begin marks the moment from which on a new connection may contradict the
+// sample that is about to be taken.
+func (r *replica) begin() time.Time {
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	r.minSince = maxLSN
+	return time.Now()
+}
+
+// take records a sample. The caller holds Monitor.mu.
+func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Change) {
+	note := func(state State) {
+		events = append(events, Change{Replica: r.i, State: state})
+	}
+	same := r.server.System == s.System && r.server.Started == s.Started
+	switch {
+	case r.server.Started == 0: // the first answer ever
+		r.server = s.Server
+	case !same:
+		// Another run: what its predecessor had shown proves nothing of it.
+		r.void(s.Server)
+		note(StateRestarted)
+	case s.InRecovery && s.Replay < r.known:
+		// The same postmaster, an older state: it lost its processes and
+		// recovers from its last restartpoint.
+		r.void(s.Server)
+		note(StateRegressed)
+	case r.stranger && !fresh:
+		// A restart would have ended the sampler's connection. It lives, and yet
+		// new connections reach another server: one name, several servers.
+		if !r.balanced {
+			note(StateBalanced)
+		}
+		r.balanced = true
+	}
+	r.stranger = false
+	r.began, r.ended, r.sample = began, time.Now(), s
+
+	role := policy.RoleStandby
+	if !s.InRecovery {
+		role = policy.RolePrimary
+	}
+	if role != r.role && role == policy.RolePrimary && !r.target.AllowPrimary {
+		note(StateWritable)
+	}
+	r.role = role
+	// A connection that was opened while the question was under way may be to a
+	// state that is older than the answer.
+	r.known = max(r.known, min(s.Replay, r.minSince))
+	events = append(events, r.rejudge()...)
+	r.measure()
+	r.up = true
+	r.publish()
+	return events
+}
+
+// void forgets what is known of the run that ended and makes every approval
+// that was based on it invalid. The caller holds Monitor.mu.
+func (r *replica) void(now lsn.Server) {
+	r.gen.Add(1)
+	r.server = now
+	r.known = 0
+	r.replayedAt = time.Time{}
+}
+
+// rejudge compares r's newest sample with what is known of the primary. The
+// caller holds Monitor.mu.
+func (r *replica) rejudge() (events []Change) {
+	if r.ended.IsZero() || !r.sample.InRecovery {
+		return nil
+	}
+	p := &r.m.primary
+	before := r.lineage.verdict
+	history := r.lineage.history
+	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.ended))
+	if history != r.lineage.history {
+		r.replayedAt = time.Time{} // a bound that was proven in another history
+		r.measured, r.lacked = want{}, 0
+	}
+	if v == proven {
+		if at, ok := p.marks.replayedAt(r.known); ok && at.After(r.replayedAt) {
+			r.replayedAt = at
+		}
+	}
+	switch {
+	case v == before:
+	case v == proven:
+		events = append(events, Change{Replica: r.i, State: StateProven})
+	case v == foreign:
+		events = append(events, Change{Replica: r.i, State: StateForeign})
+	}
+	return events
+}
+
+// measure follows how long r takes to reach a position that was asked for. The
+// caller holds Monitor.mu.
+func (r *replica) measure() {
+	w := r.m.want
+	if w.lsn == 0 {
+		return
+	}
+	if r.measured.lsn == 0 && r.known < w.lsn {
+		r.measured = w
+	}
+	if r.measured.lsn == 0 {
+		return
+	}
+	if r.known >= r.measured.lsn {
+		r.estimate.reached(r.lacked, time.Since(r.measured.at))
+		r.measured, r.lacked = want{}, 0
+		return
+	}
+	r.lacked = r.began.Sub(r.measured.at)
+	r.estimate.missing(r.lacked, 3*r.m.cfg.MaxWait)
+}
+
+// view renders r for the snapshot. The caller holds Monitor.mu.
+func (r *replica) view() policy.Replica {
+	p := &r.m.primary
+	v := policy.Replica{
+		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups,
+		Role: r.role, AllowPrimary: r.target.AllowPrimary,
+		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
+		Generation: r.gen.Load(),
+		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
+	}
+	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
+		v.Applied = lsn.Position{History: p.history, LSN: r.known}
+		v.ReplayedAt = r.replayedAt
+		if p.flush > r.known {
+			v.BehindBytes = uint64(p.flush - r.known)
+		}
+	}
+	return v
+}
+
+func (r *replica) publish() {
+	v := r.view()
+	r.m.publish(func(s *policy.Snapshot) { s.Replicas[r.i] = v })
+}
+
+func (r *replica) answered(events []Change) {
+	back := r.fails > 0 || r.dead
+	wasDead := r.dead
+	r.fails, r.dead = 0, false
+	if wasDead && r.m.cfg.OnAlive != nil {
+		r.m.cfg.OnAlive(r.i)
+	}
+	if back {
+		r.m.changed(r.i, StateUp, nil)
+	}
+	r.m.emit(events)
+}
+
+func (r *replica) failed(err error) {
+	if r.m.ctx.Err() != nil {
+		return
+	}
+	r.fails++
+	r.m.mu.Lock()
+	r.up = false
+	r.publish()
+	r.m.mu.Unlock()
+	if r.fails == 1 {
+		r.m.changed(r.i, StateSuspect, err)
+	}
+	if r.fails >= deadAfter && !r.dead {
+		r.dead = true
+		if r.m.cfg.OnDead != nil {
+			r.m.cfg.OnDead(r.i)
+		}
+		r.m.changed(r.i, StateDown, err)
+	}
+}
+
+// Connected takes in what a new connection of replica i's read pool reached. It
+// must be called before the connection is used: when the server shows less than
+// it was known to show, or is another one, every approval so far is void.
+func (m *Monitor) Connected(i int, c lsn.Connect) error {
+	r := m.replicas[i]
+	m.mu.Lock()
+	var events []Change
+	same := r.server.System == c.System && r.server.Started == c.Started
+	switch {
+	case !c.InRecovery && r.target.AllowPrimary:
+	case !c.InRecovery:
+		m.mu.Unlock()
+		r.wake()
+		return fmt.Errorf("%w: replica %q is a primary and is not read from; set Replica.AllowPrimaryAsReplica if that is meant", ErrNotStandby, r.target.Name)
+	case r.server.Started == 0:
+		r.minSince = min(r.minSince, c.Replay)
+	case !same, c.Replay < r.known:
+		r.gen.Add(1)
+		r.up = false
+		r.stranger = !same
+		if same {
+			r.known, r.replayedAt = 0, time.Time{}
+			events = append(events, Change{Replica: i, State: StateRegressed})
+		}
+		r.minSince = min(r.minSince, c.Replay)
+		r.publish()
+	default:
+		r.minSince = min(r.minSince, c.Replay)
+	}
+	m.mu.Unlock()
+	m.emit(events)
+	if len(events) > 0 || !same {
+		r.wake()
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// want is the furthest position that somebody waits for on the replicas.
+type want struct {
+	lsn   lsn.LSN
+	at    time.Time // when the primary was known to have it
+	until time.Time // when the last waiter gives up
+}
+
+// NextCapture returns the number of the first capture that starts after this
+// call. A write that was acknowledged before the call is covered by it.
+func (m *Monitor) NextCapture() uint64 { return m.captures.after() }
+
+// Captures returns how many captures have begun, samples of the primary included.
+func (m *Monitor) Captures() uint64 { return m.captures.started.Load() }
+
+// Captured returns the position of the earliest finished capture numbered n or
+// later, and when that capture began; ok is false when there is none yet.
+// insert asks for the insert position, for a write whose commit may have been
+// acknowledged before it was flushed.
+func (m *Monitor) Captured(n uint64, insert bool) (p lsn.Position, at time.Time, ok bool) {
+	c, ok := m.captures.covering(n)
+	if !ok {
+		return lsn.Position{}, time.Time{}, false
+	}
+	return c.position(insert), c.started, true
+}
+
+// CapturedSince is [Monitor.Captured] for the earliest capture that began at t
+// or later: a server that has replayed it shows everything older than t.
+func (m *Monitor) CapturedSince(t time.Time) (p lsn.Position, ok bool) {
+	c, ok := m.captures.since(t)
+	if !ok {
+		return lsn.Position{}, false
+	}
+	return c.position(false), true
+}
+
+// AwaitCapture waits until a capture numbered n or later has finished, asking
+// for one if need be: at most one question is in flight and at most one per
+// millisecond is sent, whoever asks. It reports false when until has passed, ctx
+// is done or the primary is lost.
+func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) bool {
+	return m.await(ctx, until, func() bool {
+		_, ok := m.captures.covering(n)
+		return ok
+	}, func() bool {
+		m.primary.demand(n)
+		return !m.snap.Load().Primary.Lost
+	})
+}
+
+// AwaitNews waits until something is published after news was fetched (see
+// [Monitor.News]); it reports false when until has passed or ctx is done.
+func (m *Monitor) AwaitNews(ctx context.Context, news <-chan struct{}, until time.Time) bool {
+	d := time.Until(until)
+	if d <= 0 {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-news:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	case <-m.ctx.Done():
+	}
+	return false
+}
+
+func (m *Monitor) await(ctx context.Context, until time.Time, done, hope func() bool) bool {
+	for {
+		news := m.News()
+		if done() {
+			return true
+		}
+		if !hope() || !m.AwaitNews(ctx, news, until) {
+			return done()
+		}
+	}
+}
+
+// Want says that somebody waits, until the given time, for a replica to replay
+// at; the primary had that position at time at. Replicas that have not replayed
+// it are asked at once, and again and again until they have or nobody waits any
+// more, once for all who wait. With until in the past it only measures how long
+// the replicas take.
+func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
+	m.mu.Lock()
+	if need > m.want.lsn {
+		m.want.lsn, m.want.at = need, at
+	}
+	if until.After(m.want.until) {
+		m.want.until = until
+	}
+	var poke []*replica
+	for _, r := range m.replicas {
+		if r.up && r.known < need {
+			poke = append(poke, r)
+		}
+	}
+	m.mu.Unlock()
+	for _, r := range poke {
+		r.wake()
+	}
+}
+
+// Suspect says that a read on replica i failed in a way that makes what is known
+// of the server doubtful: it is not read from until it has answered again.
+func (m *Monitor) Suspect(i int, err error) {
+	r := m.replicas[i]
+	m.mu.Lock()
+	was := r.up
+	if was {
+		r.up = false
+		r.publish()
+	}
+	m.mu.Unlock()
+	if was {
+		m.changed(i, StateSuspect, err)
+	}
+	r.wake()
+}

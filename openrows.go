@@ -1,0 +1,112 @@
+package readsplit
+
+import (
+	"database/sql"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// openRows are the results of statements that write and return rows, outside a
+// transaction: `INSERT .. RETURNING` through Raw. Such a statement commits when
+// its rows are closed, which GORM does not tell: Rows() hands them to the
+// application. So they are looked at again when the next read, or a token, needs
+// to know.
+type openRows struct {
+	n    atomic.Int32
+	mu   sync.Mutex
+	list []openRow
+}
+
+type openRow struct {
+	rows   *sql.Rows
+	marks  *marks
+	effect effect
+}
+
+// closed reports whether the rows have been closed. sql.Rows allows the call at
+// any time, from any goroutine.
+func (o *openRow) closed() bool {
+	_, err := o.rows.Columns()
+	return err != nil
+}
+
+func (o *openRows) add(r openRow) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, r)
+	o.n.Store(int32(len(o.list)))
+}
+
+// take removes and returns the rows that have been closed, and tells whether any
+// that are still open concern the reads of m.
+func (o *openRows) take(m *marks) (closed []openRow, pending bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	open := o.list[:0]
+	for _, r := range o.list {
+		if r.closed() {
+			closed = append(closed, r)
+			continue
+		}
+		open = append(open, r)
+		pending = pending || m.session == nil || r.marks.session == nil || r.marks.session == m.session
+	}
+	clear(o.list[len(open):])
+	o.list = open
+	o.n.Store(int32(len(open)))
+	return closed, pending
+}
+
+// sweepOpen records the writes whose end could not be seen when it came: rows
+// that have been closed and foreign transactions that have ended since.
+func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
+	for _, s := range plugins.sharing(p) {
+		s.sweepForeign(q, m)
+		if s.openRows.n.Load() == 0 {
+			continue
+		}
+		closed, pending := s.openRows.take(m)
+		for _, r := range closed {
+			s.rowsClosed(r)
+		}
+		q.Pending = q.Pending || pending
+	}
+}
+
+// rowsClosed records the write whose rows have been closed.
+func (p *Plugin) rowsClosed(r openRow) {
+	p.outcome(r.marks, r.effect, r.rows.Err())
+}
+
+// outcome records how a statement that is not a read ended outside a
+// transaction.
+func (p *Plugin) outcome(m *marks, e effect, err error) {
+	if e.none {
+		return
+	}
+	switch retry.OfWrite(err) {
+	case retry.Committed:
+		p.wrote(m, e.insert, e.everybody)
+	case retry.Unknown:
+		p.unsure(m)
+	case retry.RolledBack:
+		if e.partial {
+			p.wrote(m, e.insert, e.everybody)
+		}
+	case retry.NeverSent:
+	}
+}
+
+// rowsOf returns the rows inside a *sql.Row, which has no method that tells
+// whether they have been closed; nil when they cannot be had.
+func rowsOf(row *sql.Row) *sql.Rows {
+	f := reflect.ValueOf(row).Elem().FieldByName("rows")
+	if !f.IsValid() || f.Type() != reflect.TypeFor[*sql.Rows]() {
+		return nil
+	}
+	return (*sql.Rows)(f.UnsafePointer())
+}

@@ -1,0 +1,48 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+
+	"gorm.io/gorm"
+)
+
+// MarkWrite says that the session of ctx, or this process where ctx has none,
+// has written on a way that the plugin cannot see (the *sql.DB of db.DB(), a
+// stored procedure's dblink, another library). Call it after the commit: every
+// later read of the session sees what was committed before the call. It concerns
+// every plugin of the process.
+func MarkWrite(ctx context.Context) {
+	for _, p := range plugins.all() {
+		p.wrote(marksOf(ctx), true, false)
+	}
+}
+
+// SQLTx returns the *sql.Tx of a transaction, for code that needs it. ok is
+// false outside of a transaction, and in a read-only one on a replica that has
+// not run a statement yet.
+func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
+	if tx == nil || tx.Statement == nil {
+		return nil, false
+	}
+	switch pool, _ := unwrap(tx.Statement.ConnPool); pool := pool.(type) {
+	case *trackedTx:
+		sqlTx, ok = pool.inner.(*sql.Tx)
+		if ok {
+			// What is done with it is not seen: count it as a write, committed
+			// in whichever way.
+			pool.wrote.Store(true)
+			pool.insert.Store(true)
+		}
+	case *readOnlyTx:
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		if pool.primary == nil {
+			return pool.replica, pool.replica != nil
+		}
+		sqlTx, ok = pool.primary.inner.(*sql.Tx)
+	case *sql.Tx:
+		return pool, true
+	}
+	return sqlTx, ok
+}

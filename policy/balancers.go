@@ -1,0 +1,156 @@
+package policy
+
+import "math/bits"
+
+type random struct{}
+
+// Random picks at random, in proportion to the weights. Chance is q.Random.
+func Random() Balancer { return random{} }
+
+func (random) Name() string { return "random" }
+
+func (random) Pick(q *Query, c []Candidate) int {
+	return owner(c, scale(q.Random, total(c)))
+}
+
+type roundRobin struct{}
+
+// RoundRobin gives each candidate its turn, in proportion to the weights: among
+// the same candidates, a run of as many tickets as their weights add up to gives
+// each exactly its share, and the turns of a heavy one are spread over the run.
+// The turn is q.Ticket.
+func RoundRobin() Balancer { return roundRobin{} }
+
+func (roundRobin) Name() string { return "round_robin" }
+
+func (roundRobin) Pick(q *Query, c []Candidate) int {
+	sum := total(c)
+	turn := q.Ticket % sum
+	if sum == uint64(len(c)) {
+		return int(turn)
+	}
+	hi, lo := bits.Mul64(turn, stride(sum))
+	return owner(c, bits.Rem64(hi, lo, sum))
+}
+
+// stride returns a step near the golden section of n that has no factor in
+// common with n: steps of it visit every number below n once, in an order that
+// is not a hundred reads in a row for a weight of a hundred.
+func stride(n uint64) uint64 {
+	for step := n - n*382/1000; step > 1; step-- {
+		if gcd(step, n) == 1 {
+			return step
+		}
+	}
+	return 1
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+type leastInFlight struct{}
+
+// LeastInFlight picks the candidate with the fewest reads in flight for its
+// weight. Equals are picked at random in proportion to their weights, so that
+// weights hold on an idle system too. Chance is q.Random.
+func LeastInFlight() Balancer { return leastInFlight{} }
+
+func (leastInFlight) Name() string { return "least_in_flight" }
+
+func (leastInFlight) Pick(q *Query, c []Candidate) int {
+	best, tied := 0, c[0].Weight()
+	for i := 1; i < len(c); i++ {
+		switch order := lighter(&c[i], &c[best]); {
+		case order < 0:
+			best, tied = i, c[i].Weight()
+		case order == 0:
+			tied += c[i].Weight()
+		}
+	}
+	x := scale(q.Random, tied)
+	for i := best; i < len(c); i++ {
+		if lighter(&c[i], &c[best]) != 0 {
+			continue
+		}
+		w := c[i].Weight()
+		if x < w {
+			return i
+		}
+		x -= w
+	}
+	return best
+}
+
+// lighter compares InFlight/Weight of a and b without a division; negative: a
+// has less to do. The counts are bounded so that the products fit.
+func lighter(a, b *Candidate) int64 {
+	return inFlight(a)*int64(b.Weight()) - inFlight(b)*int64(a.Weight())
+}
+
+func inFlight(c *Candidate) int64 { return min(max(c.InFlight, 0), 1<<40) }
+
+type zoneFirst struct{ inner Balancer }
+
+// ZoneFirst lets inner pick among the candidates of the query's own zone, and
+// among all of them if there are none there or the query has no zone. It is a
+// preference: when the replicas of a zone are gone, its reads take longer and
+// are not lost. A nil inner is [LeastInFlight].
+func ZoneFirst(inner Balancer) Balancer {
+	if inner == nil {
+		inner = LeastInFlight()
+	}
+	return zoneFirst{inner}
+}
+
+func (z zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
+
+func (z zoneFirst) Pick(q *Query, c []Candidate) int {
+	near := 0
+	if q.Zone != "" {
+		for i := range c {
+			if c[i].Replica.Zone == q.Zone {
+				c[near], c[i] = c[i], c[near]
+				near++
+			}
+		}
+	}
+	if near > 0 {
+		c = c[:near]
+	}
+	// A wrong answer of inner must not leave the zone either.
+	if i := z.inner.Pick(q, c); i >= 0 && i < len(c) {
+		return i
+	}
+	return 0
+}
+
+func total(c []Candidate) uint64 {
+	var sum uint64
+	for i := range c {
+		sum += c[i].Weight()
+	}
+	return sum
+}
+
+// scale maps a random number evenly to 0..n-1.
+func scale(random, n uint64) uint64 {
+	hi, _ := bits.Mul64(random, n)
+	return hi
+}
+
+// owner returns the index of the candidate that unit x of the weights belongs
+// to.
+func owner(c []Candidate, x uint64) int {
+	for i := range c {
+		w := c[i].Weight()
+		if x < w {
+			return i
+		}
+		x -= w
+	}
+	return len(c) - 1
+}

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"slices"
+	"time"
+)
+
+// input is what one decision is made from, with what follows from it for every
+// replica alike.
+type input struct {
+	q     *Query
+	s     *Snapshot
+	load  Load
+	now   time.Time
+	bound time.Duration // on the staleness of a replica
+	left  time.Duration // that may still be waited
+	// lifted leaves out the bounds on staleness, because the primary is lost.
+	lifted bool
+}
+
+// scratch holds the candidates of one decision. It is reused from decision to
+// decision: a read must not pay an allocation for being routed.
+type scratch struct {
+	candidates [MaxCandidates]Candidate
+	index      [MaxCandidates]int // of the candidates, out of a balancer's reach
+	n          int
+}
+
+// outcome is what judging the replicas gave besides the candidates.
+type outcome struct {
+	objection Reason // the most telling one
+	canWait   bool   // some replica only lacks the session's position, and may reach it in time
+}
+
+// filter judges the replicas and leaves those without an objection in sc.
+func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
+	var out outcome
+	sc.n = 0
+	n := len(in.s.Replicas)
+	i := first(in.q.Ticket, n)
+	for range n {
+		if sc.n == MaxCandidates && t == nil {
+			break
+		}
+		r := &in.s.Replicas[i]
+		reason := d.judge(in, r, i)
+		if t != nil {
+			t.replica(d, in, r, i, reason)
+		}
+		switch {
+		case reason == ReasonNone && sc.n < MaxCandidates:
+			sc.add(in, r, i)
+		case telling[reason] > telling[out.objection]:
+			out.objection = reason
+		}
+		if reason == ReasonBehindSession && in.canWait(r) {
+			out.canWait = true
+		}
+		if i++; i == n {
+			i = 0
+		}
+	}
+	return out
+}
+
+// first is the replica that is judged first: the first one, unless there are
+// more than can be offered to a balancer.
+func first(ticket uint64, replicas int) int {
+	if replicas <= MaxCandidates {
+		return 0
+	}
+	return int((ticket - ticket%MaxCandidates) % uint64(replicas))
+}
+
+func (sc *scratch) add(in *input, r *Replica, index int) {
+	c := &sc.candidates[sc.n]
+	c.Index, c.Replica, c.InFlight = index, r, in.inFlight(index)
+	sc.index[sc.n] = index
+	sc.n++
+}
+
+func (in *input) inFlight(index int) int64 {
+	if in.load == nil {
+		return 0
+	}
+	return in.load.InFlight(index)
+}
+
+// canWait reports whether r, which only lacks the session's position, is likely
+// to reach it in what is left to wait. Without this question a slow replica
+// would add the longest wait to every read and serve none.
+func (in *input) canWait(r *Replica) bool {
+	return in.left > 0 && r.CatchUp <= in.left && !r.Paused
+}
+
+// judge returns the first objection against r. The session's position is the
+// last to count, although policies are asked after it: whoever waits for a
+// position must know that nothing else is in the way.
+func (d *Decider) judge(in *input, r *Replica, index int) Reason {
+	if reason := ruleUntried(in.q, index); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleGroup(in.q, r); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleRole(r); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleUp(r); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleNews(r, in.now, d.limits.MaxSampleAge); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleSingle(in.q, r); reason != ReasonNone {
+		return reason
+	}
+	if !in.lifted {
+		if reason := ruleLag(in.q, r, in.now, in.bound); reason != ReasonNone {
+			return reason
+		}
+	}
+	behind := rulePosition(in.q, r)
+	if behind != ReasonNone && behind != ReasonBehindSession {
+		return behind
+	}
+	for _, p := range d.each {
+		switch reason := objection(p.Judge(in.q, in.s, r, in.now)); {
+		case reason == ReasonNone || in.lifted && reason.bounds():
+		case reason == ReasonBehindSession:
+			behind = reason
+		default:
+			return reason
+		}
+	}
+	return behind
+}
+
+// bounds reports whether r objects to staleness, which is lifted while the
+// primary is lost.
+func (r Reason) bounds() bool {
+	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown
+}
+
+// pick asks the balancer and checks its answer against a list that it cannot
+// reach: a balancer that writes to what it was given must not be able to send a
+// read to a replica that may not serve it.
+func (d *Decider) pick(in *input, sc *scratch) int {
+	c, index := sc.candidates[:sc.n], sc.index[:sc.n]
+	if len(c) == 1 {
+		return index[0]
+	}
+	if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) && slices.Contains(index, c[i].Index) {
+		return c[i].Index
+	}
+	return index[0]
+}

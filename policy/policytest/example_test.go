@@ -1,0 +1,36 @@
+package policytest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/policy/policytest"
+)
+
+func ExamplePolicy() {
+	var t *testing.T // of the test function
+	_ = func() { policytest.Policy(t, policy.MaxBytes(1<<20)) }
+}
+
+func ExampleBalancer() {
+	var t *testing.T // of the test function
+	_ = func() { policytest.Balancer(t, policy.LeastInFlight()) }
+}
+
+func ExampleMayServe() {
+	c := policytest.Random(rand.New(rand.NewPCG(1, 2)))
+	got := policy.NewDecider(policy.Rules{Limits: c.Limits}).Decide(&c.Query, &c.Snapshot, c.Load, c.Now)
+	fmt.Println(got.Target, got.Replica)
+	for i := range c.Snapshot.Replicas {
+		fmt.Println(i, policytest.MayServe(c.Limits, &c.Query, &c.Snapshot, i, c.Now))
+	}
+	// Output:
+	// replica 2
+	// 0 false
+	// 1 false
+	// 2 true
+	// 3 false
+	// 4 false
+}

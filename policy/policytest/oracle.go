@@ -1,0 +1,66 @@
+package policytest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+)
+
+// MayServe reports whether the core's rules let replica i serve q: what must be
+// true of every replica that any decision names, whatever policies and balancers
+// are configured. It is written as one formula and shares no code with the
+// [policy.Decider], so that one can convict the other.
+func MayServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time) bool {
+	return mayServe(limits, q, s, i, now, s.Primary.Lost && !limits.RefuseWhenLost && q.AtMost == 0)
+}
+
+func mayServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time, lifted bool) bool {
+	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, lifted) && shows(q, &s.Replicas[i])
+}
+
+// ReplicaAsked reports whether the core lets q use any replica at all.
+func ReplicaAsked(q *policy.Query, s *policy.Snapshot) bool {
+	wanted := !q.PreferPrimary || q.AtMost != 0 || q.Group != "" ||
+		q.Mode == policy.UseReplica || q.Mode == policy.Stale || q.Mode == policy.AnyReplica
+	known := q.Mode == policy.Normal || q.Mode == policy.UseReplica || q.Mode == policy.Stale || q.Mode == policy.AnyReplica
+	judgeable := q.Mode == policy.AnyReplica || !(q.Unsure || q.Foreign || q.Pending)
+	return q.Statement == policy.Read && known && wanted && judgeable && len(s.Replicas) > 0
+}
+
+// couldServe is everything but the session's own writes.
+func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time, lifted bool) bool {
+	r := &s.Replicas[i]
+	anything := q.Mode == policy.AnyReplica
+	primary := r.Role == policy.RolePrimary && r.AllowPrimary
+
+	right := q.Exclude&(1<<(i%64)) == 0 && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
+		(r.Role == policy.RoleStandby || primary)
+	known := r.Up && !r.Sampled.IsZero() && !r.Sampled.Add(limits.MaxSampleAge).Before(now) &&
+		(anything || primary || !r.Balanced)
+	recent := anything || primary || q.Mode == policy.Stale || lifted ||
+		r.Applied != (lsn.Position{}) && !r.ReplayedAt.IsZero() &&
+			!r.ReplayedAt.Add(limits.MaxLag-r.Margin).Before(now) &&
+			(q.AtMost == 0 || !r.ReplayedAt.Add(q.AtMost-r.Margin).Before(now))
+	return right && known && recent
+}
+
+// shows is the session's own writes.
+func shows(q *policy.Query, r *policy.Replica) bool {
+	return q.Mode == policy.AnyReplica || r.Role == policy.RolePrimary && r.AllowPrimary ||
+		q.Need == (lsn.Position{}) ||
+		q.Need.LSN > 0 && q.Need.History != (lsn.History{}) &&
+			r.Applied.History == q.Need.History && r.Applied.LSN >= q.Need.LSN
+}
+
+// WaitMayHelp reports whether replica i lacks nothing but the session's own
+// writes, and whether its recent pace says that it will have them in time.
+func WaitMayHelp(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time) bool {
+	r := &s.Replicas[i]
+	left := limits.MaxWait - max(q.Waited, 0)
+	behind := r.Applied.LSN > 0 && r.Applied.History != (lsn.History{}) &&
+		r.Applied.History == q.Need.History && r.Applied.LSN < q.Need.LSN
+	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind &&
+		left > 0 && r.CatchUp <= left && !r.Paused
+}

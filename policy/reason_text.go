@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+)
+
+// labels is the closed list. A label never changes its meaning and is never
+// given to another reason: dashboards and alerts are built on it.
+var labels = [...]string{
+	ReasonNone: "none",
+
+	ReasonCaughtUp:    "caught_up",
+	ReasonWithinLag:   "within_lag",
+	ReasonWaited:      "waited",
+	ReasonStale:       "stale",
+	ReasonAnyReplica:  "any_replica",
+	ReasonPrimaryLost: "primary_lost",
+
+	ReasonWrite:               "write",
+	ReasonLockingRead:         "locking_read",
+	ReasonUnknownStatement:    "unknown_statement",
+	ReasonFresh:               "fresh",
+	ReasonNoReplicas:          "no_replicas",
+	ReasonGroupEmpty:          "group_empty",
+	ReasonPreferPrimary:       "prefer_primary",
+	ReasonInTransaction:       "in_transaction",
+	ReasonPinned:              "pinned",
+	ReasonParent:              "parent",
+	ReasonReadOnlyTransaction: "read_only_transaction",
+
+	ReasonUnsure:          "unsure",
+	ReasonOtherHistory:    "other_history",
+	ReasonPositionPending: "position_pending",
+	ReasonCaptureFailed:   "capture_failed",
+	ReasonTokenRefused:    "token_refused",
+	ReasonStickyWindow:    "sticky_window",
+	ReasonRestOfRequest:   "rest_of_request",
+	ReasonHeldElsewhere:   "held_elsewhere",
+	ReasonObjected:        "objected",
+
+	ReasonNotInGroup:      "not_in_group",
+	ReasonFailedThisRead:  "failed_this_read",
+	ReasonNotAStandby:     "not_a_standby",
+	ReasonDown:            "down",
+	ReasonNoNews:          "no_news",
+	ReasonOldNews:         "old_news",
+	ReasonBalanced:        "balanced",
+	ReasonUnprovenHistory: "unproven_history",
+	ReasonLagUnknown:      "lag_unknown",
+	ReasonBehindBytes:     "behind_bytes",
+	ReasonLagging:         "lagging",
+	ReasonBehindSession:   "behind_session",
+	ReasonWaitExpired:     "wait_expired",
+
+	ReasonPrimaryLostRefused: "primary_lost_refused",
+	ReasonAtMostUnproven:     "at_most_unproven",
+
+	ReasonReplicaFailed:    "replica_failed",
+	ReasonRefusedByReplica: "refused_by_replica",
+	ReasonSchemaBehind:     "schema_behind",
+	ReasonNotFoundRecheck:  "not_found_recheck",
+}
+
+// String returns the reason's label in snake_case: stable, at most 24
+// characters, fit for a metric. A value outside the list is "invalid".
+func (r Reason) String() string {
+	if int(r) < len(labels) {
+		return labels[r]
+	}
+	return "invalid"
+}
+
+// Reasons returns every reason but [ReasonNone], in ascending order; for
+// whoever registers a metric per reason.
+func Reasons() []Reason {
+	all := make([]Reason, 0, len(labels))
+	for i := 1; i < len(labels); i++ {
+		all = append(all, Reason(i))
+	}
+	return all
+}
+
+// MarshalText returns the label; a value outside the list is an error.
+func (r Reason) MarshalText() ([]byte, error) {
+	if int(r) >= len(labels) {
+		return nil, fmt.Errorf("readsplit: reason %d: want one of the list that policy.Reasons returns", uint8(r))
+	}
+	return []byte(labels[r]), nil
+}
+
+// UnmarshalText reads a label.
+func (r *Reason) UnmarshalText(text []byte) error {
+	i := slices.Index(labels[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("readsplit: reason %q: want a label of the list that policy.Reasons returns", text)
+	}
+	*r = Reason(i)
+	return nil
+}
+
+// telling orders the objections against replicas for a decision that must name
+// one of them: the objection of the replica that came nearest to serving the
+// read. Nothing else may be the answer of a policy; 0 is not an objection.
+var telling = [len(labels)]uint8{
+	ReasonNotInGroup:      1,
+	ReasonHeldElsewhere:   2,
+	ReasonFailedThisRead:  3,
+	ReasonNotAStandby:     4,
+	ReasonDown:            5,
+	ReasonNoNews:          6,
+	ReasonOldNews:         7,
+	ReasonBalanced:        8,
+	ReasonObjected:        9,
+	ReasonRestOfRequest:   10,
+	ReasonStickyWindow:    11,
+	ReasonPositionPending: 12,
+	ReasonUnsure:          13,
+	ReasonOtherHistory:    14,
+	ReasonUnprovenHistory: 15,
+	ReasonLagUnknown:      16,
+	ReasonBehindBytes:     17,
+	ReasonLagging:         18,
+	ReasonBehindSession:   19,
+}
+
+// Objection reports whether r can be said against one replica, and so be the
+// answer of a [Policy].
+func (r Reason) Objection() bool { return int(r) < len(telling) && telling[r] > 0 }
+
+// objection turns the answer of a policy into one of the objections, because a
+// policy that answers with a reason for a replica, or with a number outside the
+// list, would put a wrong label on the decision.
+func objection(r Reason) Reason {
+	if r == ReasonNone || r.Objection() {
+		return r
+	}
+	return ReasonObjected
+}

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"math"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// Role is what a server said it is.
+type Role uint8
+
+// Roles. A server whose role is unknown is not read from.
+const (
+	RoleUnknown Role = iota
+	RoleStandby
+	RolePrimary
+)
+
+// Snapshot is what is known of all servers at one moment. It is immutable:
+// whoever learns something publishes a new one.
+type Snapshot struct {
+	Primary  Primary
+	Replicas []Replica
+}
+
+// Primary is what is known of the primary.
+type Primary struct {
+	Name string
+	// Lost says that the primary cannot be reached from here, so that no bound
+	// on anybody's staleness can be proven.
+	Lost bool
+	// Position is the newest flush position, in the primary's current history.
+	Position lsn.Position
+	// Sampled is the start of the newest sample; zero: never.
+	Sampled time.Time
+}
+
+// Replica is what is known of one replica.
+type Replica struct {
+	Name   string
+	Zone   string
+	Weight int // 0 counts as 1
+	Groups []string
+
+	// Role as the server itself reported it. A configured replica that is not a
+	// standby is not read from, unless AllowPrimary.
+	Role         Role
+	AllowPrimary bool
+	// Up says that the newest probe succeeded and that nothing has made it void
+	// since (a crash, a restart, a broken connection).
+	Up bool
+	// Balanced says that this name answers as several servers, so that a sample
+	// taken on one connection proves nothing for the next.
+	Balanced bool
+	// Paused says that replay was paused by an administrator.
+	Paused bool
+	// Generation counts the events that make earlier approvals void; it is
+	// carried for the router and decides nothing here.
+	Generation uint64
+	// Sampled is the start of the newest sample; zero: never.
+	Sampled time.Time
+	// Applied is the replay position in the primary's history; zero while the
+	// replica is not proven to follow that history.
+	Applied lsn.Position
+	// ReplayedAt is the start of the newest primary sample that this replica is
+	// proven to have replayed; zero: none. Its lag is at most now - ReplayedAt.
+	ReplayedAt time.Time
+	// Margin is added to the lag: how far what the primary shows may run ahead
+	// of what it has flushed (three times wal_writer_delay where commits may be
+	// asynchronous).
+	Margin time.Duration
+	// BehindBytes is the primary's newest flush position minus Applied.
+	BehindBytes uint64
+	// CatchUp is how long this replica recently took to reach a position that
+	// the primary already had; it decides whether a wait can succeed.
+	CatchUp time.Duration
+}
+
+// Lag returns the upper bound of r's staleness at now; ok is false when no
+// bound is proven. A sum that does not fit is the longest Duration: wrapped
+// around it would be negative, and the stalest replica the freshest.
+func (r *Replica) Lag(now time.Time) (lag time.Duration, ok bool) {
+	if r.ReplayedAt.IsZero() || r.Applied.Zero() {
+		return 0, false
+	}
+	lag = now.Sub(r.ReplayedAt)
+	if margin := max(r.Margin, 0); lag <= math.MaxInt64-margin {
+		return lag + margin, true
+	}
+	return math.MaxInt64, true
+}

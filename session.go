@@ -1,0 +1,155 @@
+package readsplit
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/readsplit/readsplit/session"
+)
+
+// Session is whoever must see their own writes: a user, a request, a job. It
+// holds the position of their last write, per database. A Session may be used by
+// several goroutines and several plugins at once.
+type Session struct {
+	first ledger // the only one in an application with one database
+	mu    sync.Mutex
+	more  []*ledger
+	// tokens are the texts that were joined, in the order of their coming. They
+	// are judged by each plugin, which alone has the keys and the positions.
+	tokens []string
+	joined atomic.Int32 // len(tokens)
+	open   atomic.Int32 // transactions that are open
+}
+
+// ledger is what a session wrote through one plugin.
+type ledger struct {
+	plugin   atomic.Pointer[Plugin]
+	claim    register
+	accepted atomic.Int32 // how many of the session's tokens were judged
+}
+
+// register is a claim that several goroutines read and advance.
+type register struct {
+	p atomic.Pointer[session.Claim]
+}
+
+var noClaim = &session.Claim{}
+
+func (r *register) load() *session.Claim {
+	if c := r.p.Load(); c != nil {
+		return c
+	}
+	return noClaim
+}
+
+// update replaces the claim by what change makes of it. change may run several
+// times.
+func (r *register) update(change func(c session.Claim) session.Claim) session.Claim {
+	for {
+		old := r.p.Load()
+		var c session.Claim
+		if old != nil {
+			c = *old
+		}
+		c = change(c)
+		if r.p.CompareAndSwap(old, &c) {
+			return c
+		}
+	}
+}
+
+// NewSession returns a session that has not written anything yet. Give it to the
+// requests of one user with [WithSession].
+func NewSession() *Session { return &Session{} }
+
+// ledgerOf returns s's ledger for p, making one if need be.
+func (s *Session) ledgerOf(p *Plugin) *ledger {
+	if s.first.plugin.Load() == p {
+		return &s.first
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first.plugin.CompareAndSwap(nil, p) || s.first.plugin.Load() == p {
+		return &s.first
+	}
+	for _, l := range s.more {
+		if l.plugin.Load() == p {
+			return l
+		}
+	}
+	l := &ledger{}
+	l.plugin.Store(p)
+	s.more = append(s.more, l)
+	return l
+}
+
+// ledgers returns every ledger of s.
+func (s *Session) ledgers() []*ledger {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*ledger
+	if s.first.plugin.Load() != nil {
+		all = append(all, &s.first)
+	}
+	return append(all, s.more...)
+}
+
+// Join makes s see what a session saw from which Token took its text, on this
+// process or another: the further of the two counts. It never fails. A text that
+// is forged, truncated, outdated or of another cluster keeps s on the primary
+// for Config.StickyWindow and is counted in Status; an empty text does nothing.
+func (s *Session) Join(token string) {
+	if token == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tokens {
+		if t == token {
+			return
+		}
+	}
+	s.tokens = append(s.tokens, token)
+	s.joined.Store(int32(len(s.tokens)))
+}
+
+// Token returns what s must see as a small text, for a cookie, a header or a
+// message: letters, digits, dots, dashes and underscores, under 200 bytes,
+// signed when Config.TokenKeys is set. It is empty when s has nothing to see.
+//
+// A write of s that no position covers yet makes Token ask the primary, at most
+// until ctx is done and no longer than a second. If no answer can be had, the
+// token says "unsure": whoever joins it reads from the primary for
+// Config.StickyWindow. Inside an open transaction of s Token fails with
+// [ErrTokenInTransaction].
+func (s *Session) Token(ctx context.Context) (string, error) {
+	if s.open.Load() > 0 {
+		return "", ErrTokenInTransaction
+	}
+	ledgers := s.ledgers()
+	if len(ledgers) == 0 && s.joined.Load() > 0 {
+		// Nothing has run through s yet. Any plugin of the process can judge.
+		if all := plugins.all(); len(all) > 0 {
+			ledgers = append(ledgers, s.ledgerOf(all[0]))
+		}
+	}
+	now := time.Now()
+	t := session.Token{Issued: now, Expires: now.Add(tokenLifetime)}
+	var keys *session.Keys
+	for _, l := range ledgers {
+		p := l.plugin.Load()
+		if p.keys == nil {
+			continue // never initialised
+		}
+		if keys == nil {
+			keys = p.keys
+		}
+		p.addToToken(ctx, s, l, &t)
+	}
+	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
+		return "", nil
+	}
+	return keys.Encode(t)
+}

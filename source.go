@@ -1,0 +1,113 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// source asks one server for the monitor, on a connection of its own that it
+// keeps: an exhausted pool, or a read that hangs, must not keep the news away.
+type source struct {
+	dialer *dialer
+	conn   *sql.Conn
+	// shared gives the connection back after each answer, see dialer.scarce.
+	// Captures are then full samples: nothing ties two answers together.
+	shared bool
+	// closer is a pool that was opened for the source alone.
+	closer func() error
+}
+
+// connect reports whether it had to open a connection.
+func (s *source) connect(ctx context.Context) (fresh bool, err error) {
+	if s.conn != nil {
+		return false, nil
+	}
+	s.conn, err = s.dialer.db.Conn(ctx)
+	return true, err
+}
+
+func (s *source) ask(ctx context.Context, query string) (string, error) {
+	var text string
+	err := s.conn.QueryRowContext(ctx, query).Scan(&text)
+	if err != nil {
+		s.drop()
+	}
+	return text, err
+}
+
+// drop closes the connection for good. A connection that failed once may still
+// work, but then it proves no longer that two answers came from one run of the
+// server.
+func (s *source) drop() {
+	if s.conn == nil {
+		return
+	}
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.conn.Close()
+	s.conn = nil
+}
+
+// Sample implements monitor.Source.
+func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err error) {
+	if fresh, err = s.connect(ctx); err != nil {
+		s.conn = nil
+		return lsn.Sample{}, fresh, err
+	}
+	text, err := s.ask(ctx, lsn.FullSQL)
+	if err != nil {
+		return lsn.Sample{}, fresh, err
+	}
+	if s.shared {
+		_ = s.conn.Close()
+		s.conn = nil
+	}
+	sample, err = lsn.ParseSample(text)
+	return sample, fresh, err
+}
+
+// Position implements monitor.Source.
+func (s *source) Position(ctx context.Context) (replay lsn.LSN, standby, connected bool, err error) {
+	if s.conn == nil {
+		return 0, false, false, nil
+	}
+	text, err := s.ask(ctx, lsn.ReplaySQL)
+	if err != nil {
+		return 0, false, true, err
+	}
+	replay, standby, err = lsn.ParseReplay(text)
+	return replay, standby, true, err
+}
+
+// Capture implements monitor.Source.
+func (s *source) Capture(ctx context.Context) (c lsn.Capture, connected bool, err error) {
+	if s.conn == nil {
+		return lsn.Capture{}, false, nil
+	}
+	text, err := s.ask(ctx, lsn.CaptureSQL)
+	if err != nil {
+		return lsn.Capture{}, true, err
+	}
+	c, err = lsn.ParseCapture(text, 0, 0)
+	return c, true, err
+}
+
+// Nudge implements monitor.Source.
+func (s *source) Nudge(ctx context.Context) error {
+	if s.conn == nil {
+		return nil
+	}
+	_, err := s.ask(ctx, lsn.NudgeSQL)
+	return err
+}
+
+// Close implements monitor.Source.
+func (s *source) Close() error {
+	s.drop()
+	if s.closer != nil {
+		return s.closer()
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package sqlclass
+
+// callKind is what the lists say about a function.
+type callKind uint8
+
+const (
+	callUnlisted callKind = iota // on no list: a user's own, an extension's, a newer server's
+	callHarmless
+	callWrites  // changes something that others can see
+	callSession // changes or locks something for its own connection
+	callRefused // must not run on a replica for another reason
+)
+
+// parenAfterName decides what "name (" is: a function call, a list of columns
+// after an alias, a type with modifiers, or a piece of syntax. A call is noted.
+//
+// The rule that keeps this safe without a grammar: in both languages a call can
+// only stand where an operand may begin. Behind something that ends an operand
+// (a plain identifier, a literal, a closing parenthesis) the name is an alias.
+func (s *scan) parenAfterName() frame {
+	n := &s.name
+	var buf nameBuffer
+	word := buf.name(s.lex.dialect, s.lex.sql, n.last)
+	if s.top().with && n.parts == 1 && startsWithQuery(&n.before) {
+		return frame{kind: frameColumns} // WITH values (a, b) AS
+	}
+	if n.parts == 1 && n.last.kind == tokWord {
+		if f, ok := s.syntaxParen(word); ok {
+			return f
+		}
+	}
+	switch {
+	case n.before.kw == kwAs || n.before.kw == kwInto:
+		return frame{}
+	case n.before.kind == tokCast && s.lex.dialect == PostgreSQL:
+		return frame{}
+	case s.endsOperand(&n.before):
+		return frame{}
+	}
+	s.call(word)
+	return frame{}
+}
+
+// startsWithQuery reports whether the name behind m is that of a WITH query.
+func startsWithQuery(m *mark) bool {
+	return m.kw == kwWith || m.kw == kwRecursive || m.isPunct(',')
+}
+
+// endsOperand reports whether an operand ends with m. Of an unquoted word that
+// is only known when it is no keyword in any version of the server.
+func (s *scan) endsOperand(m *mark) bool {
+	if m.ident || m.kind != tokWord {
+		return m.ident
+	}
+	var buf nameBuffer
+	word := buf.fold(s.lex.sql[m.start:m.end])
+	if s.lex.dialect == SQLServer {
+		return !transactKeywords.has(word)
+	}
+	return !postgresKeywords.has(word)
+}
+
+// syntaxParen recognises the words that stand before a parenthesis without being
+// a function: IN (, COALESCE (, numeric(10,2), OVER (, and the like.
+func (s *scan) syntaxParen(word []byte) (frame, bool) {
+	b, b2 := &s.name.before, &s.name.before2
+	if s.lex.dialect == SQLServer {
+		return s.transactParen(word)
+	}
+	if postgresReserved.has(word) {
+		if s.prev.kw == kwOn && b.kw == kwDistinct {
+			return frame{kind: frameDistinctOn}, true
+		}
+		return frame{}, true
+	}
+	switch s.prev.kw {
+	case kwJoin:
+		// JOIN may also be the name of a function; a call cannot follow these.
+		return frame{}, b.kw == kwJoinSide || s.queryFollows()
+	case kwBy:
+		return frame{}, b.kw == kwGroup || b.kw == kwOrder || b.kw == kwPartition
+	case kwSets:
+		return frame{grouped: true}, b.kw == kwGrouping
+	case kwRollup, kwCube:
+		return frame{}, s.top().grouped && (b.kw == kwBy || b.kw == kwDistinct || b.kw == kwAll ||
+			b.isPunct(',') || b.isPunct('('))
+	case kwMaterialized:
+		return frame{}, b.kw == kwAs || b.kw == kwNot && b2.kw == kwAs
+	case kwFirst, kwNext:
+		return frame{}, b.kw == kwFetch
+	case kwZone:
+		return frame{}, b.kw == kwTime
+	case kwLike, kwIlike:
+		return frame{}, b.kw == kwNot && s.endsOperand(b2)
+	case kwVarying:
+		return frame{}, b.kw == kwCharacter
+	case kwOperator:
+		return s.operatorParen()
+	}
+	if b.kw == kwTablesample {
+		switch string(word) {
+		case "system", "bernoulli":
+			return frame{}, true
+		}
+	}
+	return frame{}, s.queryFollows()
+}
+
+// queryFollows reports whether the parenthesis opens a subquery. The argument of
+// a function cannot begin with SELECT, so what stands before it is no function.
+func (s *scan) queryFollows() bool {
+	t := s.lex.peek()
+	if t.kind != tokWord {
+		return false
+	}
+	switch keywordOf(s.lex.dialect, s.lex.sql[t.start:t.end]) {
+	case kwSelect, kwWith:
+		return true
+	}
+	return false
+}
+
+// operatorParen handles a OPERATOR(pg_catalog.+) b. An operator of another schema
+// may call anything.
+func (s *scan) operatorParen() (frame, bool) {
+	ahead := s.lex
+	schema := ahead.next()
+	var buf nameBuffer
+	known := string(buf.name(PostgreSQL, s.lex.sql, schema)) == "pg_catalog"
+	dot := ahead.next()
+	if !known || dot.kind != tokPunct || dot.char != '.' || !s.endsOperand(&s.name.before) {
+		s.st.other = true
+	}
+	return frame{kind: frameOperator}, true
+}
+
+// call notes the call of the function that s.name names.
+func (s *scan) call(word []byte) {
+	if s.visit != nil && !s.visit(s.callName()) {
+		s.stopped = true
+		return
+	}
+	kind := callUnlisted
+	if s.lex.dialect == SQLServer {
+		if s.name.parts == 1 {
+			kind = transactCall(word)
+		}
+	} else if s.name.parts == 1 || s.name.parts == 2 && s.inCatalog() {
+		kind = postgresCall(word)
+	}
+	switch kind {
+	case callUnlisted:
+		s.st.unlisted = true
+	case callWrites:
+		s.st.write = true
+	case callSession:
+		s.st.session = true
+	case callRefused:
+		s.st.other = true
+	}
+	if string(word) == "set_config" && kind == callSession {
+		s.hiddenSetting = s.hiddenSetting || !s.settingIsShown()
+	}
+}
+
+func (s *scan) inCatalog() bool {
+	var buf nameBuffer
+	return string(buf.name(PostgreSQL, s.lex.sql, s.name.first)) == "pg_catalog"
+}
+
+// settingIsShown reports whether the first argument of set_config is a literal
+// that can be read as it stands.
+func (s *scan) settingIsShown() bool {
+	ahead := s.lex
+	if ahead.next().kind != tokString {
+		return false
+	}
+	t := ahead.next()
+	return t.kind == tokPunct && t.char == ','
+}
+
+func postgresCall(word []byte) callKind {
+	switch {
+	case postgresHarmless.has(word):
+		return callHarmless
+	case postgresWrites.has(word):
+		return callWrites
+	case postgresSession.has(word):
+		return callSession
+	case postgresRefused.has(word):
+		return callRefused
+	}
+	return callUnlisted
+}

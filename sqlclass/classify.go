@@ -1,0 +1,124 @@
+package sqlclass
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Classify reports what a text is. It reads the text once, allocates nothing
+// and never fails: what it cannot follow is Unknown.
+//
+// Parameters may be written in any style ($1, ?, @name); their values are never
+// seen.
+func Classify(d Dialect, sql string) Info {
+	var s scan
+	s.lex = lexer{sql: sql, dialect: d}
+	s.run()
+	return s.result()
+}
+
+// result turns what the scan has collected into the answer.
+func (s *scan) result() Info {
+	info := s.info
+	if s.statements > 1 {
+		info.Flags |= Multi
+	}
+	if s.broken {
+		info.Class = Unknown
+	}
+	if info.Flags&Multi != 0 && info.Class != Write {
+		info.Class = Unknown
+	}
+	if info.Class != Unknown || info.Flags&Multi != 0 || s.broken {
+		info.Flags &^= UnlistedCalls
+	}
+	if info.Class != Read && s.mayCommitAsync() {
+		info.Flags |= AsyncCommit
+	}
+	return info
+}
+
+// mayCommitAsync looks at the whole text, literals and comments included: the
+// setting may stand in the body of a function or in a DO block. Taking too many
+// texts for one that sets it costs a short wait, missing one loses a write.
+func (s *scan) mayCommitAsync() bool {
+	sql := s.lex.sql
+	if s.lex.dialect == SQLServer {
+		return containsFold(sql, "delayed_durability")
+	}
+	return s.hiddenSetting || containsFold(sql, "synchronous_commit") || containsFold(sql, "pg_settings")
+}
+
+// run drives the lexer to the end of the text.
+func (s *scan) run() {
+	if strings.IndexByte(s.lex.sql, 0) >= 0 || !utf8.ValidString(s.lex.sql) {
+		s.broken = true
+		return
+	}
+	for {
+		t := s.lex.next()
+		switch t.kind {
+		case tokEOF:
+			s.broken = s.broken || s.depth != 0
+			s.endStatement()
+			return
+		case tokBad:
+			s.broken = true
+			s.endStatement()
+			return
+		case tokPunct:
+			if t.char == ';' && s.depth == 0 {
+				s.endStatement()
+				continue
+			}
+		}
+		m := mark{token: t}
+		s.classifyToken(&m)
+		if s.broken || s.stopped {
+			s.endStatement()
+			return
+		}
+		s.prev2, s.prev = s.prev, m
+	}
+}
+
+// classifyToken dispatches one token that is neither the end nor a separator.
+func (s *scan) classifyToken(m *mark) {
+	switch m.kind {
+	case tokWord:
+		s.resolveWord(m)
+		s.startName(m)
+		s.settle(m)
+		s.word(m)
+		return
+	case tokQuoted, tokOpaque:
+		m.ident = true
+		s.startName(m)
+		s.settle(m)
+		if m.kind == tokOpaque {
+			s.st.opaque = true
+		}
+		return
+	}
+	s.settle(m)
+	switch m.kind {
+	case tokParam:
+		m.ident = true
+		s.parameter(m)
+	case tokString, tokEscape, tokNumber:
+		m.ident = true
+	case tokPunct:
+		s.punct(m)
+	}
+	if !s.st.started && !s.isPrefix(m) {
+		s.st.started, s.st.other = true, true
+	}
+}
+
+// isPrefix reports whether m may stand before the first word of a statement.
+func (s *scan) isPrefix(m *mark) bool {
+	if s.top().kind == frameOptions {
+		return true
+	}
+	return m.kind == tokPunct && (m.char == '(' || m.char == ')' && s.st.explain)
+}

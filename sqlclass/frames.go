@@ -1,0 +1,125 @@
+package sqlclass
+
+// maxDepth bounds the nesting of parentheses and brackets. A text that is nested
+// more deeply is Unknown; a bound keeps the scan on the stack.
+const maxDepth = 64
+
+type frameKind uint8
+
+const (
+	frameGroup      frameKind = iota // expressions, subqueries, arguments
+	frameBracket                     // [ ]
+	frameOptions                     // EXPLAIN ( )
+	frameDistinctOn                  // DISTINCT ON ( ): an expression follows, no alias
+	frameOperator                    // OPERATOR( ): an expression follows, no alias
+	frameColumns                     // column list of a WITH query: AS follows
+)
+
+// frame is one level of parentheses; level 0 is the statement itself.
+type frame struct {
+	kind    frameKind
+	with    bool // in the list of WITH queries, before the main query
+	grouped bool // in the list of GROUP BY or of GROUPING SETS
+}
+
+func (s *scan) top() *frame { return &s.frames[s.depth] }
+
+// punct handles parentheses, brackets and dots.
+func (s *scan) punct(m *mark) {
+	switch m.char {
+	case '(':
+		s.open(m)
+	case ')':
+		kind := s.top().kind
+		if s.depth == 0 || kind == frameBracket {
+			s.broken = true
+			return
+		}
+		s.depth--
+		s.st.needAs = kind == frameColumns
+		m.ident = kind == frameGroup || kind == frameColumns
+	case '[':
+		s.push(frame{kind: frameBracket})
+	case ']':
+		if s.depth == 0 || s.top().kind != frameBracket {
+			s.broken = true
+			return
+		}
+		s.depth--
+		m.ident = true
+	case '.':
+		s.dot()
+	case ';':
+		// Within parentheses only the body of a rule has semicolons.
+		s.st.other = true
+	}
+}
+
+func (s *scan) push(f frame) {
+	if s.depth+1 >= maxDepth {
+		s.broken = true
+		return
+	}
+	s.depth++
+	s.frames[s.depth] = f
+}
+
+func (s *scan) open(m *mark) {
+	if !s.st.started && s.st.explain && !s.startsQuery(s.lex.peek()) {
+		s.push(frame{kind: frameOptions})
+		return
+	}
+	f := frame{}
+	if s.prev.isName() {
+		f = s.parenAfterName()
+	}
+	if top := s.top(); top.with && f.kind != frameColumns && !s.opensWithBody() {
+		top.with = false // WITH x AS (..) (SELECT ..): the main query begins
+	}
+	s.push(f)
+}
+
+// opensWithBody reports whether ( follows AS or [NOT] MATERIALIZED.
+func (s *scan) opensWithBody() bool {
+	return s.prev.kw == kwAs || s.prev.kw == kwMaterialized && (s.prev2.kw == kwAs || s.prev2.kw == kwNot)
+}
+
+// startsQuery reports whether t opens a query rather than a list of options.
+func (s *scan) startsQuery(t token) bool {
+	if t.kind == tokPunct {
+		return t.char == '('
+	}
+	if t.kind != tokWord {
+		return false
+	}
+	switch keywordOf(s.lex.dialect, s.lex.sql[t.start:t.end]) {
+	case kwSelect, kwValues, kwTable, kwWith:
+		return true
+	}
+	return false
+}
+
+// startName keeps track of a, a.b and a.b.c.
+func (s *scan) startName(m *mark) {
+	if s.prev.isPunct('.') {
+		s.name.parts++
+		s.name.last = m.token
+		return
+	}
+	s.name = dottedName{parts: 1, first: m.token, last: m.token, before: s.prev, before2: s.prev2}
+}
+
+// dot keeps a name open, or spoils it where it does not follow a name: (x).f
+func (s *scan) dot() {
+	const unnameable = 100
+	switch {
+	case s.prev.isName():
+	case s.prev.isPunct('.') && s.lex.dialect == SQLServer:
+		s.name.parts++ // database..table
+	default:
+		s.name.parts = unnameable
+	}
+	if s.lex.dialect == SQLServer && s.name.parts >= 3 && s.prev.isName() {
+		s.st.other = true // server.database.schema.object: another server
+	}
+}

@@ -1,0 +1,63 @@
+package sqlclass
+
+import "strings"
+
+// Functions calls visit with the name of every function that the text calls, in
+// the order in which they appear and as often, until visit returns false. A text
+// that Classify cannot follow to its end yields the names up to that point.
+//
+// A name comes as it is written, with its schema if it has one: lower case,
+// except for parts in quotes, which keep their quotes where they need them
+// (public.total, "My Schema".total, "Total"). That is the form which
+// to_regproc of PostgreSQL takes. U&"" names come as they are.
+//
+// Keywords with parentheses (COALESCE, CAST, EXTRACT, IN) are no functions. Within
+// INSERT, UPDATE, DELETE and DDL the names are a superset: a list of columns
+// after a table may be taken for a call.
+//
+// Functions may allocate; Classify does not.
+func Functions(d Dialect, sql string, visit func(name string) bool) {
+	var s scan
+	s.lex = lexer{sql: sql, dialect: d}
+	s.visit = visit
+	s.run()
+}
+
+// callName writes the name of the function at hand.
+func (s *scan) callName() string {
+	var b strings.Builder
+	ahead := lexer{sql: s.lex.sql[:s.name.last.end], pos: s.name.first.start, dialect: s.lex.dialect}
+	for t := ahead.next(); t.kind != tokEOF && t.kind != tokBad; t = ahead.next() {
+		text := s.lex.sql[t.start:t.end]
+		switch {
+		case t.kind == tokWord:
+			b.WriteString(lower(text))
+		case t.kind == tokQuoted && plainName(text[1:len(text)-1]):
+			b.WriteString(text[1 : len(text)-1])
+		default:
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// lower folds ASCII letters alone, like the server.
+func lower(word string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r | 0x20
+		}
+		return r
+	}, word)
+}
+
+// plainName reports whether a quoted name means the same without its quotes.
+func plainName(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if 'A' <= c && c <= 'Z' || !isWordByte(c) || c >= 0x80 || i == 0 && charGroup[c] != chLetter {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,152 @@
+package sqlclass
+
+// scan is the state of one pass over a text. It lives on the caller's stack.
+type scan struct {
+	lex         lexer
+	prev, prev2 mark
+	name        dottedName
+	depth       int
+	frames      [maxDepth]frame
+	st          statement
+
+	info          Info
+	statements    int
+	broken        bool // not lexable, not balanced or nested too deeply
+	hiddenSetting bool // a setting is changed whose name the text does not show
+
+	visit   func(name string) bool // nil when only the class is asked for
+	stopped bool
+}
+
+// mark is a token with what is known of its role.
+type mark struct {
+	token
+	kw keyword
+	// ident says that the token ends an operand: an identifier for certain (in
+	// quotes, after a dot, after AS), a literal, a closing parenthesis. A word
+	// in front of a parenthesis is an alias there, not a function.
+	ident bool
+}
+
+func (m *mark) isPunct(c byte) bool { return m.kind == tokPunct && m.char == c }
+
+func (m *mark) isName() bool {
+	return m.kind == tokWord || m.kind == tokQuoted || m.kind == tokOpaque
+}
+
+// dottedName is the name that was read last: a, or a.b, with what stood before it.
+type dottedName struct {
+	parts           int
+	first, last     token
+	before, before2 mark
+}
+
+// statement is what is known of the statement at hand.
+type statement struct {
+	started bool // its first word was seen
+	query   bool // it may still turn out to be a read
+	explain bool
+	analyze bool
+	words   int
+	verb    Verb
+	flags   Flags
+
+	write    bool // changes something, for certain
+	other    bool // not proven to be a read
+	locks    bool // asks for row locks
+	unlisted bool // calls a function that is on no list
+	session  bool // changes its connection
+	opaque   bool // has a name that the text does not show
+	searches bool // has a SEARCH or CYCLE clause
+
+	withDepth  int     // where the WITH of the statement stands
+	pending    keyword // INSERT, UPDATE, ... that the next token decides on
+	pendingTop bool
+	needAs     bool // a column list of a WITH query was closed
+}
+
+// settle decides what the previous tokens left open.
+func (s *scan) settle(m *mark) {
+	st := &s.st
+	if st.needAs {
+		st.needAs = false
+		st.other = st.other || m.kw != kwAs
+	}
+	if st.pending == kwNone {
+		return
+	}
+	kw := st.pending
+	st.pending = kwNone
+	if !completes(kw, m) {
+		st.other = st.other || st.pendingTop
+		return
+	}
+	st.write = true
+	if st.pendingTop && s.depth == st.withDepth && st.verb != Explain {
+		st.verb, _, _ = statementVerb(s.lex.dialect, kw)
+	}
+}
+
+// completes reports whether m makes a command of the word before it: a column
+// may be called update, but UPDATE name is a command.
+func completes(kw keyword, m *mark) bool {
+	switch kw {
+	case kwInsert, kwMerge:
+		return m.kw == kwInto
+	case kwDelete:
+		return m.kw == kwFrom
+	}
+	return m.isName()
+}
+
+// endStatement folds the statement into the answer and prepares for the next.
+func (s *scan) endStatement() {
+	st := &s.st
+	if !st.started && !st.explain {
+		return
+	}
+	s.statements++
+	class := st.class()
+	flags := st.flags
+	if st.session {
+		flags |= SetsSession
+	}
+	if class == Unknown && st.onlyUnlisted() {
+		flags |= UnlistedCalls
+	}
+	if st.opaque && class != Read {
+		s.hiddenSetting = true
+	}
+	if s.statements == 1 {
+		s.info.Verb, s.info.Class = st.verb, class
+	} else if class == Write {
+		s.info.Class = Write
+	}
+	s.info.Flags |= flags
+	s.st = statement{}
+	s.prev, s.prev2, s.name = mark{}, mark{}, dottedName{}
+	s.depth = 0
+	s.frames[0] = frame{}
+}
+
+func (st *statement) class() Class {
+	switch {
+	case st.write && (!st.explain || st.analyze):
+		return Write
+	case st.write, st.other, st.session, !st.query, !st.started, st.pending != kwNone && st.pendingTop, st.needAs:
+		return Unknown
+	case st.unlisted:
+		return Unknown
+	case st.locks:
+		return LockingRead
+	}
+	return Read
+}
+
+// onlyUnlisted reports whether nothing but functions on no list stands between
+// the statement and a Read.
+func (st *statement) onlyUnlisted() bool {
+	bare := *st
+	bare.unlisted = false
+	return st.unlisted && bare.class() == Read
+}

@@ -1,0 +1,127 @@
+package readsplit
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// Status is what the plugin knows and has done, for metrics, pages and tests. It
+// holds no DSN, token or bind value.
+type Status struct {
+	Primary  ServerStatus
+	Replicas []ServerStatus
+
+	// ReplicaReads and PrimaryReads are reads outside of transactions, by who
+	// served them.
+	ReplicaReads, PrimaryReads uint64
+	// Reasons counts statements outside of transactions by the reason of their
+	// decision.
+	Reasons map[policy.Reason]uint64
+	// Retries counts reads that failed on a replica and were run again, by cause.
+	Retries map[retry.Cause]uint64
+	// Captures is how often the primary was asked for its position.
+	Captures uint64
+	// Unsure counts writes whose outcome was unknown.
+	Unsure uint64
+	// OtherHistory counts sessions whose position was of another history than
+	// the primary's.
+	OtherHistory uint64
+	// Voided counts answers that were dropped because their replica came back in
+	// another state meanwhile.
+	Voided uint64
+	// Refused counts statements that were taken for reads and that a replica
+	// refused as writes.
+	Refused uint64
+	// Tokens counts tokens that were not accepted as they came.
+	Tokens TokenCounts
+}
+
+// TokenCounts counts tokens that were not accepted as they came. None of them is
+// an error for the user who sent it.
+type TokenCounts struct {
+	Refused uint64 // forged, truncated, or signed with a key that is not configured
+	Foreign uint64 // of another database cluster or history, or beyond what the primary has written
+	Expired uint64 // older than a token counts
+}
+
+// ServerStatus is one server's part of [Status].
+type ServerStatus struct {
+	Name string
+	// Up: it answers. For the primary: it is not lost.
+	Up bool
+	// Role is what the server says it is.
+	Role policy.Role
+	// Position is the replay position of a replica that follows the primary's
+	// history, and the flush position of the primary.
+	Position lsn.Position
+	// Lag is the upper bound of the staleness of what the server shows; LagKnown
+	// is false when there is none. BehindBytes is the distance in bytes.
+	Lag         time.Duration
+	LagKnown    bool
+	BehindBytes uint64
+	// CatchUp is how long the replica recently took to reach a position that the
+	// primary already had.
+	CatchUp time.Duration
+	// Paused: an administrator paused replay. Balanced: the name answers as
+	// several servers, and is not used for reads that ask for anything.
+	Paused, Balanced bool
+	// Sampled is when the newest sample began; zero: never.
+	Sampled time.Time
+	// Reads is how many reads the replica served; InFlight how many it runs now.
+	Reads    uint64
+	InFlight int64
+	// Pool are the statistics of the replica's connection pool.
+	Pool sql.DBStats
+}
+
+// Status returns a snapshot. It asks no server.
+func (p *Plugin) Status() Status {
+	st := Status{
+		Primary: ServerStatus{Name: primaryName},
+		Reasons: make(map[policy.Reason]uint64),
+		Retries: make(map[retry.Cause]uint64),
+	}
+	if p.monitor == nil {
+		return st
+	}
+	now := time.Now()
+	snap := p.monitor.Snapshot()
+	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
+	st.Primary.Position = snap.Primary.Position
+	st.Primary.Sampled = snap.Primary.Sampled
+	if st.Primary.Up {
+		st.Primary.Role = policy.RolePrimary
+	}
+	for i, s := range p.servers {
+		r := &snap.Replicas[i]
+		rs := ServerStatus{
+			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
+			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
+		}
+		rs.Lag, rs.LagKnown = r.Lag(now)
+		st.Replicas = append(st.Replicas, rs)
+		st.ReplicaReads += rs.Reads
+	}
+	c := &p.counters
+	for i := range c.reasons {
+		if n := c.reasons[i].Load(); n > 0 {
+			st.Reasons[policy.Reason(i)] = n
+		}
+	}
+	for i := range c.causes {
+		if n := c.causes[i].Load(); n > 0 {
+			st.Retries[retry.Cause(i)] = n
+		}
+	}
+	st.PrimaryReads = c.primaryReads.Load()
+	st.Captures = p.monitor.Captures()
+	st.Unsure, st.OtherHistory = c.unsure.Load(), c.otherHistory.Load()
+	st.Voided, st.Refused = c.voided.Load(), c.refused.Load()
+	st.Tokens = TokenCounts{Refused: c.tokensRefused.Load(), Foreign: c.tokensForeign.Load(), Expired: c.tokensExpired.Load()}
+	return st
+}

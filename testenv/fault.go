@@ -1,0 +1,292 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Undo ends the fault that returned it, and returns when it is undone, as the servers see it.
+// Calling it again does nothing, unless it failed: then it tries again. Where several faults are
+// on one server they may be undone in any order: each lasts until its own Undo. What cannot be
+// changed on a server that is down or frozen is changed when that fault is undone. [Cluster.Close]
+// ends all faults; afterwards an Undo does nothing.
+type Undo func() error
+
+// patience bounds what has no deadline of its own, and every Undo.
+const patience = 60 * time.Second
+
+type faultKind string
+
+const (
+	paused    faultKind = "replay paused"
+	delayed   faultKind = "replay delayed"
+	cut       faultKind = "cut off"
+	lagging   faultKind = "network lag"
+	following faultKind = "follows another"
+	promoted  faultKind = "promoted"
+	frozen    faultKind = "frozen"
+	stopped   faultKind = "stopped"
+	killed    faultKind = "killed"
+	crashed   faultKind = "backend crashed"
+)
+
+// fault is one that is in force. A server's state is always what the list of its faults says;
+// whatever is undone, settle brings the server to it.
+type fault struct {
+	kind     faultKind
+	server   *Server
+	duration time.Duration // of delayed and lagging
+	upstream *Server       // of following
+
+	mu   sync.Mutex
+	done bool
+}
+
+func (f *fault) String() string {
+	switch {
+	case f.duration != 0:
+		return fmt.Sprintf("%s by %s", f.kind, f.duration)
+	case f.upstream != nil:
+		return fmt.Sprintf("follows %s", f.upstream.name)
+	}
+	return string(f.kind)
+}
+
+// Faults names the faults in force, the oldest first, for a person.
+func (s *Server) Faults() []string {
+	s.faultsMu.Lock()
+	defer s.faultsMu.Unlock()
+	var names []string
+	for _, f := range s.faults {
+		names = append(names, f.String())
+	}
+	return names
+}
+
+// under says whether one of the kinds is in force.
+func (s *Server) under(kinds ...faultKind) bool { return s.newest(kinds...) != nil }
+
+func (s *Server) newest(kinds ...faultKind) *fault {
+	s.faultsMu.Lock()
+	defer s.faultsMu.Unlock()
+	for _, f := range slices.Backward(s.faults) {
+		if slices.Contains(kinds, f.kind) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *Server) wantedDelay() time.Duration {
+	if f := s.newest(delayed); f != nil {
+		return f.duration
+	}
+	return 0
+}
+
+// upstream is the server that this replica receives from.
+func (s *Server) upstream() *Server {
+	if f := s.newest(following); f != nil {
+		return f.upstream
+	}
+	return s.cluster.Primary()
+}
+
+// inject puts f on the list, makes it true, and returns its Undo. When it cannot be made true the
+// server is brought back to what it was.
+func (s *Server) inject(ctx context.Context, f *fault, force func(context.Context) error) (Undo, error) {
+	c := s.cluster
+	ctx, cancel := c.while(ctx)
+	defer cancel()
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	if c.life.Err() != nil {
+		return nil, fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, errClosed)
+	}
+	f.server = s
+	s.faultsMu.Lock()
+	s.faults = append(s.faults, f)
+	s.faultsMu.Unlock()
+	if err := force(ctx); err != nil {
+		err = fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, err)
+		s.drop(f)
+		if !errors.Is(err, errUnfit) { // then nothing was touched
+			back, cancel := context.WithTimeout(c.life, patience)
+			defer cancel()
+			err = errors.Join(err, s.settle(back))
+		}
+		return nil, err
+	}
+	c.remember(f)
+	return f.undo, nil
+}
+
+// errUnfit is in the error of a fault that makes no sense on a server as it is.
+var errUnfit = errors.New("this server cannot have it now")
+
+func (s *Server) drop(f *fault) {
+	s.faultsMu.Lock()
+	defer s.faultsMu.Unlock()
+	s.faults = slices.DeleteFunc(s.faults, func(x *fault) bool { return x == f })
+}
+
+func (f *fault) undo() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.server.cluster
+	if f.done || c.life.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.life, patience)
+	defer cancel()
+	if err := f.server.lock(ctx); err != nil {
+		return err
+	}
+	defer f.server.unlock()
+	if c.life.Err() != nil {
+		return nil
+	}
+	f.server.drop(f)
+	if err := f.server.settle(ctx); err != nil {
+		if c.life.Err() != nil {
+			return nil // Close ended it meanwhile
+		}
+		return fmt.Errorf("readsplit: testenv: undo %s on %s: %w", f, f.server.name, err)
+	}
+	f.done = true
+	c.forget(f)
+	return nil
+}
+
+// settle makes the server what the faults still in force say, and returns when it is; the caller
+// has the server's turn.
+func (s *Server) settle(ctx context.Context) error {
+	if s.relay != nil {
+		s.setRelay()
+	}
+	if s.under(stopped, killed) || s.frozen && s.under(frozen) {
+		return nil // the rest waits for the undo of that
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if s.frozen {
+		if err := s.thaw(ctx); err != nil {
+			return err
+		}
+	}
+	rebuilt := s.adrift || s.diverged && !s.under(promoted, following)
+	if rebuilt {
+		if err := s.rebuild(ctx); err != nil {
+			return err
+		}
+	}
+	if !s.running() {
+		if err := s.start(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.awaitAnswer(ctx); err != nil {
+		return err
+	}
+	if s.relay != nil && !s.under(promoted) {
+		if err := s.setDelay(ctx); err != nil {
+			return err
+		}
+		if err := s.setReplay(ctx); err != nil {
+			return err
+		}
+		if err := s.awaitStreaming(ctx); err != nil {
+			return err
+		}
+	}
+	if rebuilt {
+		if err := s.takeAlong(ctx); err != nil {
+			return err
+		}
+	}
+	if s.under(frozen) {
+		return s.freeze(ctx)
+	}
+	return s.awaitFollowers(ctx)
+}
+
+// awaitFollowers returns when the replicas of this server receive again: what was undone may have
+// broken their connections.
+func (s *Server) awaitFollowers(ctx context.Context) error {
+	for _, t := range s.cluster.Replicas() {
+		if t == s || t.upstream() != s {
+			continue
+		}
+		if err := t.awaitStreaming(ctx); err != nil {
+			return fmt.Errorf("%s, which follows it: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// takeAlong builds anew who follows this server, which just lost a history that they share.
+func (s *Server) takeAlong(ctx context.Context) error {
+	for _, t := range s.cluster.servers {
+		if t == s || t.relay == nil || t.upstream() != s {
+			continue
+		}
+		if err := t.lock(ctx); err != nil {
+			return err
+		}
+		t.adrift = true
+		err := t.settle(ctx)
+		t.unlock()
+		if err != nil {
+			return fmt.Errorf("%s, which follows it: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// fit checks what a fault needs of its server; the caller has the server's turn.
+func (s *Server) fit(needs ...need) error {
+	for _, n := range needs {
+		if reason := n(s); reason != "" {
+			return fmt.Errorf("%w: %s", errUnfit, reason)
+		}
+	}
+	return nil
+}
+
+// need returns what is wrong with a server, and nothing when it is fit.
+type need func(*Server) string
+
+func isReplica(s *Server) string {
+	if s.relay == nil {
+		return "it is the primary, and receives from nobody"
+	}
+	return ""
+}
+
+func isFollower(s *Server) string {
+	if s.under(promoted) {
+		return "it was promoted; undo that first"
+	}
+	return isReplica(s)
+}
+
+func isRunning(s *Server) string {
+	if !s.running() {
+		return "it is down; undo that first"
+	}
+	return ""
+}
+
+func isAnswering(s *Server) string {
+	if s.frozen {
+		return "it is frozen; undo that first"
+	}
+	return isRunning(s)
+}

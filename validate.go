@@ -1,0 +1,120 @@
+package readsplit
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/readsplit/readsplit/session"
+)
+
+// validate reports every problem of c at once, each with the field, the value,
+// the rule and the remedy. c has its defaults.
+func (c Config) validate() error {
+	var v problems
+	v.replicas(c)
+	v.durations(c)
+	v.pool("Config.Pool", c.Pool)
+	if c.Default > PreferPrimary {
+		v.add("Config.Default is %d: it must be PreferReplica or PreferPrimary", c.Default)
+	}
+	if c.PrimaryLost > Refuse {
+		v.add("Config.PrimaryLost is %d: it must be ServeReplicas or Refuse", c.PrimaryLost)
+	}
+	for i, p := range c.Policies {
+		if isNil(p) {
+			v.add("Config.Policies[%d] is nil: remove it or name a policy", i)
+		}
+	}
+	if err := c.Retry.Validate(); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Retry: %w", err))
+	}
+	if _, err := session.NewKeys(c.TokenKeys...); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.TokenKeys: %w", err))
+	}
+	return errors.Join(v.errs...)
+}
+
+type problems struct{ errs []error }
+
+func (v *problems) add(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf("readsplit: "+format, args...))
+}
+
+func (v *problems) replicas(c Config) {
+	names := make(map[string]int, len(c.Replicas))
+	for i, r := range c.Replicas {
+		field := fmt.Sprintf("Config.Replicas[%d]", i)
+		if r.Name == "" {
+			v.add("%s.Name is empty: every replica needs a name of its own, for logs and metrics", field)
+		} else if first, dup := names[r.Name]; dup {
+			v.add("%s.Name is %q, as Config.Replicas[%d].Name is: names must differ; rename one", field, r.Name, first)
+		} else if r.Name == primaryName {
+			v.add("%s.Name is %q, which is how the primary is called: choose another name", field, r.Name)
+		} else {
+			names[r.Name] = i
+		}
+		if isNil(r.Dialector) {
+			v.add("%s.Dialector is nil: set it to what gorm.Open would take, for instance postgres.Open(dsn)", field)
+		}
+		if r.Weight < 0 {
+			v.add("%s.Weight is %d: it must be 1 or more (0 means 1); leave a replica out to give it nothing", field, r.Weight)
+		}
+		for j, g := range r.Groups {
+			if g == "" {
+				v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
+			}
+		}
+		v.pool(field+".Pool", r.Pool)
+	}
+}
+
+func (v *problems) durations(c Config) {
+	positive := func(field string, d time.Duration, off bool) {
+		switch {
+		case d > 0 || off && d == Off:
+		case off:
+			v.add("%s is %v: it must be positive, or readsplit.Off", field, d)
+		default:
+			v.add("%s is %v: it must be positive (0 means the default)", field, d)
+		}
+	}
+	positive("Config.MaxLag", c.MaxLag, true)
+	positive("Config.SampleEvery", c.SampleEvery, false)
+	positive("Config.MaxSampleAge", c.MaxSampleAge, false)
+	positive("Config.SampleTimeout", c.SampleTimeout, false)
+	positive("Config.MaxWait", c.MaxWait, true)
+	positive("Config.StickyWindow", c.StickyWindow, false)
+	if c.SampleEvery > 0 && c.MaxSampleAge > 0 && c.MaxSampleAge < c.SampleEvery {
+		v.add("Config.MaxSampleAge is %v, shorter than Config.SampleEvery, %v: every sample would be too old before the next one; raise MaxSampleAge", c.MaxSampleAge, c.SampleEvery)
+	}
+	if least := c.MaxLag + c.MaxSampleAge; c.MaxLag > 0 && c.MaxSampleAge > 0 && c.StickyWindow > 0 && c.StickyWindow < least {
+		v.add("Config.StickyWindow is %v, shorter than MaxLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", c.StickyWindow, least)
+	}
+}
+
+func (v *problems) pool(field string, p Pool) {
+	if p.MaxOpen < 0 {
+		v.add("%s.MaxOpen is %d: it must be positive (0 means the default)", field, p.MaxOpen)
+	}
+	if p.MaxIdle < 0 {
+		v.add("%s.MaxIdle is %d: it must be positive (0 means as many as MaxOpen)", field, p.MaxIdle)
+	}
+	if p.MaxLifetime < 0 {
+		v.add("%s.MaxLifetime is %v: it must not be negative (0 means for ever)", field, p.MaxLifetime)
+	}
+	if p.MaxIdleTime < 0 {
+		v.add("%s.MaxIdleTime is %v: it must not be negative (0 means the default)", field, p.MaxIdleTime)
+	}
+}
+
+// isNil also finds a nil pointer inside an interface, which a dialector stored
+// in a variable of its own type becomes: calling it panics far from here.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	rv := reflect.ValueOf(v)
+	return rv.Kind() == reflect.Pointer && rv.IsNil()
+}
