@@ -319,9 +319,13 @@ func (p *Plugin) addToToken(ctx context.Context, s *Session, l *ledger, t *sessi
 		}
 	}
 	if !q.Need.Zero() {
-		for _, have := range t.Positions {
+		for i, have := range t.Positions {
 			if have.System == q.Need.System {
-				return // another plugin over the same primary has it
+				// Another plugin over the same primary: the further one covers both.
+				if lsn.Compare(have, q.Need) == lsn.Before {
+					t.Positions[i] = q.Need
+				}
+				return
 			}
 		}
 		if len(t.Positions) < session.MaxPositions {

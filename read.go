@@ -25,7 +25,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 	r.forced = 0
 	for {
 		r.attempts++
-		if primary == 0 && !p.cfg.Retry.Allows(r.attempts+1) && r.attempts > 1 {
+		if primary == 0 && r.attempts > 1 && !p.cfg.Retry.Allows(r.attempts) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
 		}
 		s, generation, reason, err := r.choose(ctx, primary)

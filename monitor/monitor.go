@@ -23,6 +23,7 @@ type Monitor struct {
 	mu   sync.Mutex    // guards what follows and each replica's shared state
 	news chan struct{} // closed at the next publication; nil while nobody waits
 	want want
+	turn int // whose turn it is among equally quick replicas
 
 	start, stop sync.Once
 	ctx         context.Context
@@ -45,20 +46,23 @@ func New(cfg Config) *Monitor {
 	return m
 }
 
-// Start asks every server once, all replicas at the same time and then the
-// primary, each for at most SampleTimeout, and starts one goroutine per server.
+// Start asks every server once, all replicas at the same time and the primary
+// before and after them, each for at most SampleTimeout, and starts one goroutine per server.
 // A server that does not answer is not an error: it joins when it does.
 func (m *Monitor) Start() {
 	m.start.Do(func() {
 		if m.ctx.Err() != nil {
 			return
 		}
+		// Before the replicas, so that a busy primary has a position that they can
+		// have replayed: their lag is known from the first read on.
+		m.samplePrimary()
 		var first sync.WaitGroup
 		for _, r := range m.replicas {
 			first.Go(r.sampleFull)
 		}
 		first.Wait()
-		// Last, so that no replica of this primary can be beyond its answer.
+		// After them, so that no replica of this primary can be beyond its answer.
 		m.samplePrimary()
 		seeds := rand.New(rand.NewPCG(m.cfg.Seed, 0))
 		for _, r := range m.replicas {

@@ -264,7 +264,7 @@ func (r *replica) measure() {
 		r.measured, r.lacked = want{}, 0
 		return
 	}
-	r.lacked = r.began.Sub(r.measured.at)
+	r.lacked = max(r.began.Sub(r.measured.at), 0)
 	r.estimate.missing(r.lacked, 3*r.m.cfg.MaxWait)
 }
 

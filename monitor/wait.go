@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
 )
 
 // want is the furthest position that somebody waits for on the replicas.
@@ -101,16 +102,32 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	if until.After(m.want.until) {
 		m.want.until = until
 	}
-	var poke []*replica
-	for _, r := range m.replicas {
-		if r.up && r.known < need {
-			poke = append(poke, r)
-		}
-	}
+	poke := m.quickest(need)
 	m.mu.Unlock()
 	for _, r := range poke {
-		r.wake()
+		if r != nil {
+			r.wake()
+		}
 	}
+}
+
+// quickest returns the replicas that will most likely reach need first, at most
+// two: asking all of many replicas would cost more than the wait saves. Equally
+// quick ones take turns. The caller holds m.mu.
+func (m *Monitor) quickest(need lsn.LSN) (best [2]*replica) {
+	m.turn++
+	n := len(m.replicas)
+	for k := range n {
+		r := m.replicas[(k+m.turn)%n]
+		switch {
+		case !r.up || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
+		case best[0] == nil || r.estimate.delay < best[0].estimate.delay:
+			best[0], best[1] = r, best[0]
+		case best[1] == nil || r.estimate.delay < best[1].estimate.delay:
+			best[1] = r
+		}
+	}
+	return best
 }
 
 // Suspect says that a read on replica i failed in a way that makes what is known

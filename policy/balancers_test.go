@@ -49,6 +49,12 @@ func TestRoundRobinIsExact(t *testing.T) {
 	}
 }
 
+func TestRoundRobinTakesEqualsInOrder(t *testing.T) {
+	for ticket, want := range []int{0, 1, 2, 0, 1, 2, 0} {
+		assert.Equal(t, want, policy.RoundRobin().Pick(&policy.Query{Ticket: uint64(ticket)}, offered(server{}, server{weight: 1}, server{})))
+	}
+}
+
 // A heavy server's turns are spread: not half of a run on one server and then
 // the other half on another.
 func TestRoundRobinSpreadsTurns(t *testing.T) {

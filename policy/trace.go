@@ -29,7 +29,8 @@ type Verdict struct {
 // ReplicaTrace is what was found about one replica.
 type ReplicaTrace struct {
 	Name string
-	// Objection is what counted; ReasonNone: the replica may serve the read.
+	// Objection is what counted; ReasonNone: the replica may serve the read,
+	// although of more than MaxCandidates not all are offered to the balancer.
 	Objection Reason
 	// Chosen says that the read goes to this replica.
 	Chosen bool

@@ -51,7 +51,14 @@ func plainClause(e clause.Expression) bool {
 	case clause.Where:
 		return plainExprs(e.Exprs)
 	case clause.Select:
-		return e.Expression == nil && plainColumns(e.Columns)
+		return (e.Expression == nil || plainExpr(e.Expression)) && plainColumns(e.Columns)
+	case clause.From:
+		for _, table := range e.Tables {
+			if table.Raw {
+				return false
+			}
+		}
+		return len(e.Joins) == 0
 	case clause.OrderBy:
 		for _, column := range e.Columns {
 			if !plainColumn(column.Column) {

@@ -375,7 +375,7 @@ SELECT xpath('/a', '<a/>'), xmlparse(content '<a/>'), xmlserialize(content '<a/>
 ====
 SELECT x.* FROM xmltable('/r/i' PASSING '<r><i n="1"/></r>' COLUMNS n int PATH '@n', ord FOR ORDINALITY, t varchar(10) PATH '.' DEFAULT lower('X')) AS x
 ====
-SELECT x.n FROM xmltable(xmlnamespaces('urn:x' AS p), '/p:r' PASSING BY REF ('<r xmlns="urn:x"/>'::xml) COLUMNS n text PATH '.') x
+SELECT x.n FROM (SELECT '<r xmlns="urn:x"/>'::xml AS doc) s, xmltable(xmlnamespaces('urn:x' AS p), '/p:r' PASSING BY REF doc COLUMNS n text PATH '.') x
 ====
 SELECT 1 OPERATOR(pg_catalog.+) 2
 ====
