@@ -16,8 +16,7 @@ type Session struct {
 	first ledger // the only one in an application with one database
 	mu    sync.Mutex
 	more  []*ledger
-	// tokens are the texts that were joined, in the order of their coming. They
-	// are judged by each plugin, which alone has the keys and the positions.
+	// tokens are texts that were joined before any plugin was in use.
 	tokens []string
 	joined atomic.Int32 // len(tokens)
 	open   atomic.Int32 // transactions that are open
@@ -96,23 +95,32 @@ func (s *Session) ledgers() []*ledger {
 	return append(all, s.more...)
 }
 
+// earlyTokens bounds the tokens that are kept for a plugin that is not there yet.
+const earlyTokens = 8
+
 // Join makes s see what a session saw from which Token took its text, on this
-// process or another: the further of the two counts. It never fails. A text that
-// is forged, truncated, outdated or of another cluster keeps s on the primary
-// for Config.StickyWindow and is counted in Status; an empty text does nothing.
+// process or another: the further of the two counts. It never fails and asks no
+// server. A text that is forged, truncated, outdated or of another cluster keeps
+// s on the primary for Config.StickyWindow and is counted in Status; an empty
+// text does nothing.
 func (s *Session) Join(token string) {
 	if token == "" {
 		return
 	}
+	all := plugins.all()
+	for _, p := range all {
+		p.acceptToken(s.ledgerOf(p), token)
+	}
+	if len(all) > 0 {
+		return
+	}
+	// No plugin is in use yet, and only a plugin has the keys and the positions.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.tokens {
-		if t == token {
-			return
-		}
+	if len(s.tokens) < earlyTokens {
+		s.tokens = append(s.tokens, token)
+		s.joined.Store(int32(len(s.tokens)))
 	}
-	s.tokens = append(s.tokens, token)
-	s.joined.Store(int32(len(s.tokens)))
 }
 
 // Token returns what s must see as a small text, for a cookie, a header or a

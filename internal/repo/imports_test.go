@@ -1,0 +1,108 @@
+package repo
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/readsplit/readsplit"
+
+// imports says which packages of this module, and which of other modules, the
+// code of each package may import. "std" needs no mention. The reason stands
+// beside each rule.
+var imports = map[string][]string{
+	// The plugin ties everything together and is the only one that knows GORM and all parts.
+	".": {"gorm.io/gorm", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	// Positions know nothing else, so that everything can speak of them.
+	"lsn": {},
+	// The decision core is pure: positions in, a decision out.
+	"policy": {"lsn"},
+	// What any policy must satisfy is told in the terms of policies alone.
+	"policy/policytest": {"lsn", "policy"},
+	// The monitor feeds the decision core and nothing above it.
+	"monitor": {"lsn", "policy"},
+	// A session's state and its token are positions.
+	"session": {"lsn"},
+	// The lexer reads text and knows no database.
+	"sqlclass": {},
+	// The guard can be used without the rest.
+	"readonlyguard": {"gorm.io/gorm", "sqlclass"},
+	// What may be run again is judged from errors alone, without a driver.
+	"retry": {},
+	// Real servers for tests, of users too: no part of the plugin.
+	"testenv":             {"github.com/jackc/pgx/v5"},
+	"testenv/cmd/cluster": {"testenv"},
+	"internal/repo":       {},
+}
+
+func TestImports(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if rel != "." && skipped(path, rel, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(rel))
+		if f.Name.Name == "main" && strings.Contains(dir, "internal/") {
+			return nil // a generator, run by hand
+		}
+		allowed, known := imports[dir]
+		if !known {
+			t.Errorf("package %s has no line in the import table: say what it may import and why", dir)
+			return nil
+		}
+		seen[dir] = true
+		for _, spec := range f.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if !strings.Contains(strings.Split(name, "/")[0], ".") {
+				continue // standard library
+			}
+			short := strings.TrimPrefix(name, module+"/")
+			ok := slices.ContainsFunc(allowed, func(a string) bool {
+				return short == a || strings.Contains(a, ".") && strings.HasPrefix(short, a+"/") || strings.HasPrefix(short, dir+"/internal/")
+			})
+			if !ok {
+				t.Errorf("%s imports %s, which package %s may not: imports point inward", rel, name, dir)
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for dir := range imports {
+		if dir != "internal/repo" {
+			require.True(t, seen[dir] || dir == "internal/repo", "the import table names %s, which does not exist", dir)
+		}
+	}
+}
+
+// skipped reports whether a directory holds no package of this module.
+func skipped(path, rel, name string) bool {
+	if strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" {
+		return true
+	}
+	// Modules of their own.
+	mods, _ := filepath.Glob(filepath.Join(path, "go.mod"))
+	return len(mods) > 0 || rel == "examples"
+}
