@@ -8,9 +8,10 @@ import (
 )
 
 // Source asks one server. A Monitor calls a Source from one goroutine at a
-// time. Every method connects if there is no connection, honours ctx, and after
-// an error drops its connection, so that the next call starts on a new one: a
-// connection is the proof that two answers come from one run of the server.
+// time. Sample connects if there is no connection, and no other method does.
+// Every method honours ctx, and after an error drops its connection, so that the
+// next sample starts on a new one: a connection is the proof that two answers
+// come from one run of the server.
 type Source interface {
 	// Sample asks with lsn.FullSQL. fresh reports that the answer came over a
 	// connection that was opened for this call.
@@ -21,7 +22,8 @@ type Source interface {
 	Position(ctx context.Context) (replay lsn.LSN, standby, connected bool, err error)
 	// Capture asks a primary with lsn.CaptureSQL; connected as for Position.
 	Capture(ctx context.Context) (c lsn.Capture, connected bool, err error)
-	// Nudge runs lsn.NudgeSQL on a primary.
+	// Nudge runs lsn.NudgeSQL on a primary, and does nothing when there is no
+	// connection.
 	Nudge(ctx context.Context) error
 	// Close drops the connection.
 	Close() error
@@ -53,8 +55,9 @@ type Config struct {
 	// because a quiet primary left a WAL record unfinished (see lsn.NudgeSQL).
 	Nudge bool
 
-	// OnChange is told of every change of a server's state, in order, from the
-	// goroutine of that server. It must not block.
+	// OnChange is told of every change of a server's state. It is called from the
+	// monitor's goroutines and from those that call Connected and Suspect, at the
+	// same time too, and must not block.
 	OnChange func(Change)
 	// OnDead is told that replica i is gone, so that what runs there can be
 	// broken off; OnAlive that it answers again.

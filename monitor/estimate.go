@@ -12,9 +12,20 @@ type estimate struct {
 // reached takes in that the replica got a position between two moments after the
 // primary had it: it still lacked it at the first and had it at the second. Half
 // of the difference counts, so that two quick answers start the waits again that
-// one slow answer has stopped.
-func (e *estimate) reached(lacked, had time.Duration) {
-	e.delay += ((lacked+had)/2 - e.delay) / 2
+// one slow answer has stopped. Like missing, it believes in no delay beyond most.
+func (e *estimate) reached(lacked, had, most time.Duration) {
+	took := lacked + (had-lacked)/2
+	e.delay += (min(took, most) - e.delay) / 2
+}
+
+// found takes in that the replica, when it was first asked, already had a
+// position that the primary had had for d: the delay is at most that. Without
+// it a replica that has become too quick to be caught lacking anything would be
+// taken for slow for ever.
+func (e *estimate) found(d time.Duration) {
+	if d < e.delay {
+		e.delay += (d - e.delay) / 2
+	}
 }
 
 // missing takes in that the replica still lacks a position that the primary has

@@ -46,9 +46,10 @@ func New(cfg Config) *Monitor {
 	return m
 }
 
-// Start asks every server once, all replicas at the same time and the primary
-// before and after them, each for at most SampleTimeout, and starts one goroutine per server.
-// A server that does not answer is not an error: it joins when it does.
+// Start asks every server, all replicas at the same time and the primary before
+// and after them, each question for at most SampleTimeout, and starts one
+// goroutine per server. A server that does not answer is not an error: it joins
+// when it does.
 func (m *Monitor) Start() {
 	m.start.Do(func() {
 		if m.ctx.Err() != nil {
@@ -112,7 +113,22 @@ func (m *Monitor) Generation(i int) uint64 { return m.replicas[i].gen.Load() }
 // MarkAsync says that commits of this process may from now on be acknowledged
 // before they are flushed (a SET of synchronous_commit passed), so that every
 // capture is taken at the insert position.
-func (m *Monitor) MarkAsync() { m.async.Store(true) }
+func (m *Monitor) MarkAsync() {
+	if m.async.Swap(true) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.primary.setMargin(true)
+	m.publish(m.viewAll)
+}
+
+// viewAll renders every replica anew. The caller holds m.mu.
+func (m *Monitor) viewAll(s *policy.Snapshot) {
+	for i, r := range m.replicas {
+		s.Replicas[i] = r.view()
+	}
+}
 
 // publish stores a changed copy of the snapshot and wakes whoever waits. The
 // caller holds m.mu.

@@ -43,6 +43,7 @@ type primary struct {
 	insertAt time.Time // when the question that brought insert was sent
 	flush    lsn.LSN
 	margin   time.Duration
+	delay    time.Duration // wal_writer_delay
 
 	lastFlush lsn.LSN // at the regular sample before
 	nudged    lsn.LSN // flush position after the last nudge
@@ -124,14 +125,10 @@ func (m *Monitor) samplePrimary() {
 		return
 	}
 	m.primary.block, m.primary.segment, m.primary.async = s.BlockSize, s.SegmentSize, s.AsyncCommit
-	margin := time.Duration(0)
-	if s.AsyncCommit || m.async.Load() {
-		margin = 3 * s.WalWriterDelay
-	}
 	m.gotPrimary(capture{
 		n: n, started: began, ended: time.Now(), history: s.History(),
 		flush: s.Flush, insert: s.Insert, async: s.AsyncCommit || m.async.Load(),
-	}, &margin)
+	}, &s)
 }
 
 // capture asks the primary for its position only.
@@ -163,9 +160,9 @@ func (m *Monitor) capture() {
 	}
 }
 
-// gotPrimary takes in a position of the primary. margin is set by full samples,
-// which are also the moment to judge every replica anew.
-func (m *Monitor) gotPrimary(c capture, margin *time.Duration) {
+// gotPrimary takes in a position of the primary. full is set when it comes from a
+// full sample, which is also the moment to judge every replica anew.
+func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 	p := &m.primary
 	recovered := p.fails >= lostAfter
 	p.fails = 0
@@ -185,12 +182,13 @@ func (m *Monitor) gotPrimary(c capture, margin *time.Duration) {
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)
 	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
-	if margin != nil {
-		p.margin = *margin
+	if full != nil {
+		p.delay = full.WalWriterDelay
+		p.setMargin(c.async || m.async.Load())
 	}
 	m.captures.finish(c)
 	var events []Change
-	if margin != nil {
+	if full != nil {
 		for _, r := range m.replicas {
 			events = append(events, r.rejudge()...)
 		}
@@ -199,10 +197,8 @@ func (m *Monitor) gotPrimary(c capture, margin *time.Duration) {
 		s.Primary.Lost = false
 		s.Primary.Sampled = c.started
 		s.Primary.Position = lsn.Position{History: c.history, LSN: p.flush}
-		if margin != nil {
-			for i, r := range m.replicas {
-				s.Replicas[i] = r.view()
-			}
+		if full != nil {
+			m.viewAll(s)
 		}
 	})
 	m.mu.Unlock()
@@ -231,6 +227,16 @@ func (m *Monitor) primaryFailed(err error) {
 			state = StateStandby
 		}
 		m.changed(-1, state, err)
+	}
+}
+
+// setMargin says how far what the primary shows may run ahead of what it has
+// flushed: a commit that is not waited for is flushed within three rounds of the
+// WAL writer. The caller holds Monitor.mu.
+func (p *primary) setMargin(async bool) {
+	p.margin = 0
+	if async {
+		p.margin = 3 * p.delay
 	}
 }
 

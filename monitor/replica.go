@@ -37,6 +37,9 @@ type replica struct {
 	up         bool
 	role       policy.Role
 	balanced   bool
+	doubts     uint64     // how often something has put what is known in doubt
+	asked      uint64     // doubts when the newest question was sent
+	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -52,6 +55,7 @@ type replica struct {
 	fails    int
 	dead     bool
 	measured want          // the position whose delay is being measured
+	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
 }
 
@@ -118,15 +122,16 @@ func (r *replica) sampleFull() {
 	ctx, cancel := r.m.timeout()
 	defer cancel()
 	began := r.begin()
-	s, fresh, err := r.target.Source.Sample(ctx)
+	s, _, err := r.target.Source.Sample(ctx)
 	if err != nil {
 		r.failed(err)
 		return
 	}
+	r.alive()
 	r.m.mu.Lock()
-	events := r.take(began, s, fresh)
+	events := r.take(began, s)
 	r.m.mu.Unlock()
-	r.answered(events)
+	r.m.emit(events)
 }
 
 // samplePosition asks r for its replay position only, and everything when that
@@ -144,50 +149,56 @@ func (r *replica) samplePosition() {
 		r.sampleFull()
 		return
 	}
+	r.alive()
 	r.m.mu.Lock()
 	s := r.sample
 	s.Replay, s.Receive = replay, max(s.Receive, replay)
-	events := r.take(began, s, false)
+	events := r.take(began, s)
 	r.m.mu.Unlock()
-	r.answered(events)
+	r.m.emit(events)
 }
 
-// begin marks the moment from which on a new connection may contradict the
-// sample that is about to be taken.
+// begin marks the moment from which on a new connection, or a read that fails,
+// may contradict the sample that is about to be taken.
 func (r *replica) begin() time.Time {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	r.minSince = maxLSN
+	r.minSince, r.asked = maxLSN, r.doubts
 	return time.Now()
 }
 
 // take records a sample. The caller holds Monitor.mu.
-func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Change) {
+func (r *replica) take(began time.Time, s lsn.Sample) (events []Change) {
 	note := func(state State) {
 		events = append(events, Change{Replica: r.i, State: state})
 	}
+	// What was asked before a doubt arose does not settle it: another question
+	// follows at once.
+	settled := r.asked == r.doubts
 	same := r.server.System == s.System && r.server.Started == s.Started
 	switch {
 	case r.server.Started == 0: // the first answer ever
 		r.server = s.Server
 	case !same:
-		// Another run: what its predecessor had shown proves nothing of it.
+		// Another run: what its predecessor had shown proves nothing of it. If a
+		// new connection reached another run than the predecessor, it was this.
 		r.void(s.Server)
+		r.stranger = false
 		note(StateRestarted)
 	case s.InRecovery && s.Replay < r.known:
 		// The same postmaster, an older state: it lost its processes and
 		// recovers from its last restartpoint.
 		r.void(s.Server)
 		note(StateRegressed)
-	case r.stranger && !fresh:
-		// A restart would have ended the sampler's connection. It lives, and yet
-		// new connections reach another server: one name, several servers.
+	}
+	if r.stranger && settled {
+		// The run that was known still answers, though a new connection had
+		// reached another one meanwhile: one name, several servers.
 		if !r.balanced {
 			note(StateBalanced)
 		}
 		r.balanced = true
 	}
-	r.stranger = false
 	r.began, r.ended, r.sample = began, time.Now(), s
 
 	role := policy.RoleStandby
@@ -203,7 +214,13 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	r.known = max(r.known, min(s.Replay, r.minSince))
 	events = append(events, r.rejudge()...)
 	r.measure()
-	r.up = true
+	if settled {
+		r.up, r.stranger = true, false
+		if r.suspect {
+			r.suspect = false
+			note(StateUp)
+		}
+	}
 	r.publish()
 	return events
 }
@@ -229,7 +246,7 @@ func (r *replica) rejudge() (events []Change) {
 	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.ended))
 	if history != r.lineage.history {
 		r.replayedAt = time.Time{} // a bound that was proven in another history
-		r.measured, r.lacked = want{}, 0
+		r.measured, r.met, r.lacked = want{}, 0, 0
 	}
 	if v == proven {
 		if at, ok := p.marks.replayedAt(r.known); ok && at.After(r.replayedAt) {
@@ -250,22 +267,22 @@ func (r *replica) rejudge() (events []Change) {
 // caller holds Monitor.mu.
 func (r *replica) measure() {
 	w := r.m.want
-	if w.lsn == 0 {
-		return
+	most := 3 * r.m.cfg.MaxWait
+	switch {
+	case r.measured.lsn != 0 && r.known >= r.measured.lsn:
+		r.estimate.reached(r.lacked, time.Since(r.measured.at), most)
+		r.measured, r.met, r.lacked = want{}, r.measured.lsn, 0
+	case r.measured.lsn == 0 && w.lsn <= r.met:
+	case r.measured.lsn == 0 && r.known >= w.lsn:
+		r.met = w.lsn
+		r.estimate.found(time.Since(w.at))
+	default:
+		if r.measured.lsn == 0 {
+			r.measured = w
+		}
+		r.lacked = max(r.began.Sub(r.measured.at), 0)
+		r.estimate.missing(r.lacked, most)
 	}
-	if r.measured.lsn == 0 && r.known < w.lsn {
-		r.measured = w
-	}
-	if r.measured.lsn == 0 {
-		return
-	}
-	if r.known >= r.measured.lsn {
-		r.estimate.reached(r.lacked, time.Since(r.measured.at))
-		r.measured, r.lacked = want{}, 0
-		return
-	}
-	r.lacked = max(r.began.Sub(r.measured.at), 0)
-	r.estimate.missing(r.lacked, 3*r.m.cfg.MaxWait)
 }
 
 // view renders r for the snapshot. The caller holds Monitor.mu.
@@ -277,6 +294,9 @@ func (r *replica) view() policy.Replica {
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
+	}
+	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
+		v.Role = policy.RoleForeign
 	}
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}
@@ -293,17 +313,14 @@ func (r *replica) publish() {
 	r.m.publish(func(s *policy.Snapshot) { s.Replicas[r.i] = v })
 }
 
-func (r *replica) answered(events []Change) {
-	back := r.fails > 0 || r.dead
+// alive ends what failed has begun. It comes before the answer is published:
+// reads that the news brings must find the server's pool open again.
+func (r *replica) alive() {
 	wasDead := r.dead
 	r.fails, r.dead = 0, false
 	if wasDead && r.m.cfg.OnAlive != nil {
 		r.m.cfg.OnAlive(r.i)
 	}
-	if back {
-		r.m.changed(r.i, StateUp, nil)
-	}
-	r.m.emit(events)
 }
 
 func (r *replica) failed(err error) {
@@ -314,8 +331,10 @@ func (r *replica) failed(err error) {
 	r.m.mu.Lock()
 	r.up = false
 	r.publish()
+	news := !r.suspect
+	r.suspect = true
 	r.m.mu.Unlock()
-	if r.fails == 1 {
+	if news {
 		r.m.changed(r.i, StateSuspect, err)
 	}
 	if r.fails >= deadAfter && !r.dead {
@@ -345,8 +364,9 @@ func (m *Monitor) Connected(i int, c lsn.Connect) error {
 		r.minSince = min(r.minSince, c.Replay)
 	case !same, c.Replay < r.known:
 		r.gen.Add(1)
+		r.doubts++
 		r.up = false
-		r.stranger = !same
+		r.stranger = r.stranger || !same
 		if same {
 			r.known, r.replayedAt = 0, time.Time{}
 			events = append(events, Change{Replica: i, State: StateRegressed})

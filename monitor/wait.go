@@ -53,8 +53,11 @@ func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) b
 		_, ok := m.captures.covering(n)
 		return ok
 	}, func() bool {
+		if m.snap.Load().Primary.Lost {
+			return false // asking a thousand times a second does not bring it back
+		}
 		m.primary.demand(n)
-		return !m.snap.Load().Primary.Lost
+		return true
 	})
 }
 
@@ -135,13 +138,15 @@ func (m *Monitor) quickest(need lsn.LSN) (best [2]*replica) {
 func (m *Monitor) Suspect(i int, err error) {
 	r := m.replicas[i]
 	m.mu.Lock()
-	was := r.up
-	if was {
+	r.doubts++
+	if r.up {
 		r.up = false
 		r.publish()
 	}
+	news := !r.suspect
+	r.suspect = true
 	m.mu.Unlock()
-	if was {
+	if news {
 		m.changed(i, StateSuspect, err)
 	}
 	r.wake()

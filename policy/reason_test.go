@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, []string{"primary", "replica", "wait", "refuse", "invalid"}, texts(policy.ToPrimary, policy.ToReplica, policy.Wait, policy.Refuse, 77))
 	assert.Equal(t, []string{"unknown", "read", "locking_read", "write", "invalid"}, texts(policy.Unknown, policy.Read, policy.LockingRead, policy.Write, 77))
 	assert.Equal(t, []string{"normal", "fresh", "use_replica", "stale", "any_replica", "invalid"}, texts(policy.Normal, policy.Fresh, policy.UseReplica, policy.Stale, policy.AnyReplica, 77))
-	assert.Equal(t, []string{"unknown", "standby", "primary", "invalid"}, texts(policy.RoleUnknown, policy.RoleStandby, policy.RolePrimary, 77))
+	assert.Equal(t, []string{"unknown", "standby", "primary", "foreign", "invalid"}, texts(policy.RoleUnknown, policy.RoleStandby, policy.RolePrimary, policy.RoleForeign, 77))
 }
 
 func texts[T interface{ String() string }](values ...T) []string {

@@ -42,6 +42,8 @@ func ruleRole(r *Replica) Reason {
 		return ReasonNone
 	case r.Role == RolePrimary:
 		return ReasonNotAStandby
+	case r.Role == RoleForeign:
+		return ReasonUnprovenHistory
 	default:
 		return ReasonNoNews
 	}

@@ -15,6 +15,10 @@ const (
 	RoleUnknown Role = iota
 	RoleStandby
 	RolePrimary
+	// RoleForeign is a standby that is known to follow another history than the
+	// primary's: another cluster, another timeline. What it shows may never have
+	// been true here, however little the read asks for.
+	RoleForeign
 )
 
 // Snapshot is what is known of all servers at one moment. It is immutable:

@@ -163,7 +163,7 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 	if w["groups"] != "" {
 		r.Groups = strings.Split(w["groups"], ",")
 	}
-	if role, ok := map[string]policy.Role{"primary": policy.RolePrimary, "unknown": policy.RoleUnknown}[w["role"]]; ok {
+	if role, ok := map[string]policy.Role{"primary": policy.RolePrimary, "unknown": policy.RoleUnknown, "foreign": policy.RoleForeign}[w["role"]]; ok {
 		r.Role = role
 	}
 	s.Snapshot.Replicas = append(s.Snapshot.Replicas, r)

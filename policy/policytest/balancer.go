@@ -140,10 +140,12 @@ func (f *findings) checkShares(b policy.Balancer) {
 			sum += max(w, 1)
 		}
 		got := make([]int, len(weights))
+		list := make([]policy.Candidate, len(weights))
 		for ticket := range uint64(reads) {
 			o.query.Random, o.query.Ticket = r.Uint64(), ticket
-			if index, _ := pick(b, o); index >= 0 {
-				got[index]++
+			copy(list, o.list)
+			if i := b.Pick(&o.query, list); i >= 0 && i < len(list) {
+				got[list[i].Index]++
 			}
 		}
 		for i, w := range weights {

@@ -59,7 +59,7 @@ func Random(r *rand.Rand) *Case {
 	c.Query = g.query(c)
 	c.Snapshot.Primary = policy.Primary{Name: "primary", Lost: g.one(4), Position: g.position(1000), Sampled: g.around(c.Now, c.Limits.MaxSampleAge)}
 	n := r.IntN(7)
-	if g.one(50) {
+	if g.one(150) {
 		n = 60 + r.IntN(150)
 	}
 	for i := range n {

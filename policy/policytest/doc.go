@@ -1,7 +1,7 @@
 // Package policytest says what any policy and any balancer must satisfy.
 //
-// [Policy] and [Balancer] are conformance suites: they try an implementation on
-// some thousand random but reproducible inputs, alone and inside a
+// [Policy] and [Balancer] are conformance suites: they try an implementation on a
+// thousand random but reproducible inputs, alone and inside a
 // [policy.Decider], and report everything that breaks the contract in the
 // comments of [policy.Policy] and [policy.Balancer]. Run the tests with -race:
 // both suites call the implementation from several goroutines at once.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	rounds  = 2000 // random inputs per suite
+	rounds  = 1000 // random inputs per suite
 	callers = 8    // goroutines that ask at once
 	most    = 5    // problems that are reported before a suite gives up
 )
