@@ -18,23 +18,26 @@ const (
 // only stand where an operand may begin. Behind something that ends an operand
 // (a plain identifier, a literal, a closing parenthesis) the name is an alias.
 func (s *scan) parenAfterName() frame {
-	n := &s.name
+	last, before := s.prev(), s.before()
 	var buf nameBuffer
-	word := buf.name(s.lex.dialect, s.lex.sql, n.last)
-	if s.top().with && n.parts == 1 && startsWithQuery(&n.before) {
+	word := buf.name(s.lex.dialect, s.lex.sql, last.token)
+	if s.top().with && s.name.parts == 1 && startsWithQuery(before) {
 		return frame{kind: frameColumns} // WITH values (a, b) AS
 	}
-	if n.parts == 1 && n.last.kind == tokWord {
+	if s.visit == nil && s.name.parts == 1 && s.harmless(word) {
+		return frame{} // a call or not: it makes no difference
+	}
+	if s.name.parts == 1 && last.kind == tokWord {
 		if f, ok := s.syntaxParen(word); ok {
 			return f
 		}
 	}
 	switch {
-	case n.before.kw == kwAs || n.before.kw == kwInto:
+	case before.kw == kwAs || before.kw == kwInto:
 		return frame{}
-	case n.before.kind == tokCast && s.lex.dialect == PostgreSQL:
+	case before.kind == tokCast && s.lex.dialect == PostgreSQL:
 		return frame{}
-	case s.endsOperand(&n.before):
+	case s.endsOperand(before):
 		return frame{}
 	}
 	s.call(word)
@@ -46,10 +49,14 @@ func startsWithQuery(m *mark) bool {
 	return m.kw == kwWith || m.kw == kwRecursive || m.isPunct(',')
 }
 
+func (s *scan) harmless(word []byte) bool {
+	return s.prev().kw == kwNone && s.lex.dialect == PostgreSQL && postgresHarmless.has(word)
+}
+
 // endsOperand reports whether an operand ends with m. Of an unquoted word that
 // is only known when it is no keyword in any version of the server.
 func (s *scan) endsOperand(m *mark) bool {
-	if m.ident || m.kind != tokWord {
+	if m.ident || m.kind != tokWord || m.kw != kwNone {
 		return m.ident
 	}
 	var buf nameBuffer
@@ -63,17 +70,17 @@ func (s *scan) endsOperand(m *mark) bool {
 // syntaxParen recognises the words that stand before a parenthesis without being
 // a function: IN (, COALESCE (, numeric(10,2), OVER (, and the like.
 func (s *scan) syntaxParen(word []byte) (frame, bool) {
-	b, b2 := &s.name.before, &s.name.before2
+	b, b2 := s.before(), s.before2()
 	if s.lex.dialect == SQLServer {
 		return s.transactParen(word)
 	}
 	if postgresReserved.has(word) {
-		if s.prev.kw == kwOn && b.kw == kwDistinct {
+		if s.prev().kw == kwOn && b.kw == kwDistinct {
 			return frame{kind: frameDistinctOn}, true
 		}
 		return frame{}, true
 	}
-	switch s.prev.kw {
+	switch s.prev().kw {
 	case kwJoin:
 		// JOIN may also be the name of a function; a call cannot follow these.
 		return frame{}, b.kw == kwJoinSide || s.queryFollows()
@@ -128,7 +135,7 @@ func (s *scan) operatorParen() (frame, bool) {
 	var buf nameBuffer
 	known := string(buf.name(PostgreSQL, s.lex.sql, schema)) == "pg_catalog"
 	dot := ahead.next()
-	if !known || dot.kind != tokPunct || dot.char != '.' || !s.endsOperand(&s.name.before) {
+	if !known || dot.kind != tokPunct || dot.char != '.' || !s.endsOperand(s.before()) {
 		s.st.other = true
 	}
 	return frame{kind: frameOperator}, true
@@ -165,7 +172,7 @@ func (s *scan) call(word []byte) {
 
 func (s *scan) inCatalog() bool {
 	var buf nameBuffer
-	return string(buf.name(PostgreSQL, s.lex.sql, s.name.first)) == "pg_catalog"
+	return string(buf.name(PostgreSQL, s.lex.sql, s.at(s.name.first).token)) == "pg_catalog"
 }
 
 // settingIsShown reports whether the first argument of set_config is a literal

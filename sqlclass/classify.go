@@ -1,6 +1,7 @@
 package sqlclass
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -44,14 +45,14 @@ func (s *scan) result() Info {
 func (s *scan) mayCommitAsync() bool {
 	sql := s.lex.sql
 	if s.lex.dialect == SQLServer {
-		return containsFold(sql, "delayed_durability")
+		return mentions(sql, "delayed", "_durability")
 	}
-	return s.hiddenSetting || containsFold(sql, "synchronous_commit") || containsFold(sql, "pg_settings")
+	return s.hiddenSetting || mentions(sql, "synchronous", "_commit") || mentions(sql, "pg", "_settings")
 }
 
 // run drives the lexer to the end of the text.
 func (s *scan) run() {
-	if strings.IndexByte(s.lex.sql, 0) >= 0 || !utf8.ValidString(s.lex.sql) {
+	if len(s.lex.sql) > math.MaxInt32 || strings.IndexByte(s.lex.sql, 0) >= 0 || !utf8.ValidString(s.lex.sql) {
 		s.broken = true
 		return
 	}
@@ -72,36 +73,38 @@ func (s *scan) run() {
 				continue
 			}
 		}
-		m := mark{token: t}
-		s.classifyToken(&m)
+		m := s.at(s.seq)
+		*m = mark{token: t}
+		s.classifyToken(t.kind, m)
 		if s.broken || s.stopped {
 			s.endStatement()
 			return
 		}
-		s.prev2, s.prev = s.prev, m
+		s.seq++
 	}
 }
 
-// classifyToken dispatches one token that is neither the end nor a separator.
-func (s *scan) classifyToken(m *mark) {
-	switch m.kind {
+// classifyToken dispatches one token that is neither the end nor a separator. The
+// kind comes beside the mark, which was just written and is slow to read back.
+func (s *scan) classifyToken(kind tokenKind, m *mark) {
+	switch kind {
 	case tokWord:
 		s.resolveWord(m)
-		s.startName(m)
+		s.startName()
 		s.settle(m)
 		s.word(m)
 		return
 	case tokQuoted, tokOpaque:
 		m.ident = true
-		s.startName(m)
+		s.startName()
 		s.settle(m)
-		if m.kind == tokOpaque {
+		if kind == tokOpaque {
 			s.st.opaque = true
 		}
 		return
 	}
 	s.settle(m)
-	switch m.kind {
+	switch kind {
 	case tokParam:
 		m.ident = true
 		s.parameter(m)

@@ -19,7 +19,7 @@ const (
 	AsyncCommit
 	// Multi marks a text with more than one statement.
 	Multi
-	// DDL marks CREATE, ALTER, DROP, TRUNCATE, COMMENT, GRANT and their like:
+	// DDL marks CREATE, ALTER, DROP, TRUNCATE, COMMENT, GRANT, SELECT INTO and their like:
 	// after it, prepared statements and catalogue caches may be out of date.
 	DDL
 	// TxControl marks BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION and
@@ -27,7 +27,7 @@ const (
 	TxControl
 	// UnlistedCalls marks a text whose class is Unknown for one reason alone: it
 	// calls functions that are not on the built-in list. If every name that
-	// Functions reports is known to be stable or immutable, the text is a Read.
+	// Functions reports is stable, immutable or Harmless, the text is a Read.
 	UnlistedCalls
 )
 

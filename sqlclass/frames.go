@@ -70,7 +70,7 @@ func (s *scan) open(m *mark) {
 		return
 	}
 	f := frame{}
-	if s.prev.isName() {
+	if s.prev().isName() {
 		f = s.parenAfterName()
 	}
 	if top := s.top(); top.with && f.kind != frameColumns && !s.opensWithBody() {
@@ -81,7 +81,7 @@ func (s *scan) open(m *mark) {
 
 // opensWithBody reports whether ( follows AS or [NOT] MATERIALIZED.
 func (s *scan) opensWithBody() bool {
-	return s.prev.kw == kwAs || s.prev.kw == kwMaterialized && (s.prev2.kw == kwAs || s.prev2.kw == kwNot)
+	return s.prev().kw == kwAs || s.prev().kw == kwMaterialized && (s.prev2().kw == kwAs || s.prev2().kw == kwNot)
 }
 
 // startsQuery reports whether t opens a query rather than a list of options.
@@ -100,26 +100,27 @@ func (s *scan) startsQuery(t token) bool {
 }
 
 // startName keeps track of a, a.b and a.b.c.
-func (s *scan) startName(m *mark) {
-	if s.prev.isPunct('.') {
+func (s *scan) startName() {
+	if s.prev().isPunct('.') {
 		s.name.parts++
-		s.name.last = m.token
+		if s.name.parts > 3 && s.lex.dialect == SQLServer {
+			s.st.other = true // server.database.schema.object: another server
+		}
 		return
 	}
-	s.name = dottedName{parts: 1, first: m.token, last: m.token, before: s.prev, before2: s.prev2}
+	s.name = dottedName{parts: 1, first: s.seq}
 }
 
 // dot keeps a name open, or spoils it where it does not follow a name: (x).f
 func (s *scan) dot() {
 	const unnameable = 100
 	switch {
-	case s.prev.isName():
-	case s.prev.isPunct('.') && s.lex.dialect == SQLServer:
+	case s.seq-s.name.first > marksKept-4:
+		s.broken = true // longer than any name; what stands before it is out of reach
+	case s.prev().isName():
+	case s.prev().isPunct('.') && s.lex.dialect == SQLServer:
 		s.name.parts++ // database..table
 	default:
 		s.name.parts = unnameable
-	}
-	if s.lex.dialect == SQLServer && s.name.parts >= 3 && s.prev.isName() {
-		s.st.other = true // server.database.schema.object: another server
 	}
 }

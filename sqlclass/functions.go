@@ -23,10 +23,22 @@ func Functions(d Dialect, sql string, visit func(name string) bool) {
 	s.run()
 }
 
+// Harmless reports whether a name, in the form in which Functions reports it, is
+// on the built-in list of functions that read and change nothing. The list holds
+// some that the server calls volatile, like random and pg_total_relation_size.
+func Harmless(d Dialect, name string) bool {
+	var buf nameBuffer
+	if d == SQLServer {
+		return transactHarmless.has(buf.fold(name))
+	}
+	word := buf.fold(strings.TrimPrefix(name, "pg_catalog."))
+	return string(word) == strings.TrimPrefix(name, "pg_catalog.") && postgresHarmless.has(word)
+}
+
 // callName writes the name of the function at hand.
 func (s *scan) callName() string {
 	var b strings.Builder
-	ahead := lexer{sql: s.lex.sql[:s.name.last.end], pos: s.name.first.start, dialect: s.lex.dialect}
+	ahead := lexer{sql: s.lex.sql[:s.prev().end], pos: int(s.at(s.name.first).start), dialect: s.lex.dialect}
 	for t := ahead.next(); t.kind != tokEOF && t.kind != tokBad; t = ahead.next() {
 		text := s.lex.sql[t.start:t.end]
 		switch {
@@ -55,7 +67,7 @@ func lower(word string) string {
 func plainName(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if 'A' <= c && c <= 'Z' || !isWordByte(c) || c >= 0x80 || i == 0 && charGroup[c] != chLetter {
+		if 'A' <= c && c <= 'Z' || !wordByte[c] || c >= 0x80 || i == 0 && charGroup[c] != chLetter {
 			return false
 		}
 	}

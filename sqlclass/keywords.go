@@ -131,145 +131,122 @@ const (
 	kwTran
 )
 
-// longestKeyword bounds the words that are looked up at all.
-const longestKeyword = 17
+// keywordOf looks an unquoted word up, in any case. A word that only one of the
+// dialects knows is guarded by the dialect where it matters.
+func keywordOf(d Dialect, word string) keyword {
+	if len(word) < 2 {
+		return kwNone // an alias, most of the time
+	}
+	first := word[0] | 0x20 - 'a'
+	if first >= 26 {
+		return kwNone
+	}
+	if kw := findWord(sharedWords[first], word); kw != kwNone || d != SQLServer {
+		return kw
+	}
+	return findWord(transactWords[first], word)
+}
 
 type wordEntry struct {
 	word string
 	kw   keyword
 }
 
-// keywordOf looks an unquoted word up, in any case. A word that only one of the
-// dialects knows is guarded by the dialect where it matters.
-func keywordOf(d Dialect, word string) keyword {
-	if len(word) > longestKeyword {
-		return kwNone
-	}
-	if kw := findWord(&sharedWords, word); kw != kwNone || d != SQLServer {
-		return kw
-	}
-	return findWord(&transactWords, word)
-}
-
-func findWord(table *[longestKeyword + 1][]wordEntry, word string) keyword {
-	entries := table[len(word)]
+func findWord(entries []wordEntry, word string) keyword {
 	for i := range entries {
-		if e := &entries[i]; e.word[0] == word[0]|0x20 && equalFold(word, e.word) {
+		if e := &entries[i]; len(e.word) == len(word) && equalFold(word, e.word) {
 			return e.kw
 		}
 	}
 	return kwNone
 }
 
-// sharedWords by length.
-var sharedWords = [longestKeyword + 1][]wordEntry{
-	2: {
-		{"as", kwAs}, {"by", kwBy}, {"do", kwDo}, {"no", kwNo}, {"on", kwOn}, {"or", kwOr}, {"to", kwTo},
+// sharedWords by first letter.
+var sharedWords = [26][]wordEntry{
+	'a' - 'a': {{"abort", kwAbort}, {"all", kwAll}, {"alter", kwAlter}, {"analyse", kwAnalyze},
+		{"analyze", kwAnalyze}, {"and", kwAnd}, {"as", kwAs},
 	},
-	3: {
-		{"all", kwAll}, {"and", kwAnd}, {"bit", kwCharacter}, {"end", kwEnd}, {"for", kwFor}, {"key", kwKey},
-		{"not", kwNot}, {"set", kwSet}, {"use", kwUse},
+	'b' - 'a': {{"begin", kwBegin}, {"bit", kwCharacter}, {"by", kwBy}},
+	'c' - 'a': {{"call", kwCall}, {"case", kwCase}, {"char", kwCharacter}, {"character", kwCharacter},
+		{"characteristics", kwCharacteristics}, {"checkpoint", kwCheckpoint}, {"close", kwClose},
+		{"cluster", kwCluster}, {"comment", kwComment}, {"commit", kwCommit}, {"copy", kwCopy},
+		{"create", kwCreate}, {"cross", kwJoinSide}, {"cube", kwCube}, {"cycle", kwCycle},
 	},
-	4: {
-		{"call", kwCall}, {"case", kwCase}, {"char", kwCharacter}, {"copy", kwCopy}, {"cube", kwCube},
-		{"drop", kwDrop}, {"else", kwElse}, {"from", kwFrom}, {"full", kwJoinSide}, {"into", kwInto},
-		{"join", kwJoin}, {"left", kwJoinSide}, {"like", kwLike}, {"load", kwLoad}, {"lock", kwLock},
-		{"move", kwMove}, {"next", kwNext}, {"save", kwSave}, {"sets", kwSets}, {"show", kwShow}, {"temp", kwTemp},
-		{"then", kwThen}, {"time", kwTime}, {"when", kwWhen}, {"with", kwWith}, {"work", kwWork}, {"zone", kwZone},
+	'd' - 'a': {{"deallocate", kwDeallocate}, {"declare", kwDeclare}, {"delete", kwDelete},
+		{"discard", kwDiscard}, {"distinct", kwDistinct}, {"do", kwDo}, {"drop", kwDrop},
 	},
-	5: {
-		{"abort", kwAbort}, {"alter", kwAlter}, {"begin", kwBegin}, {"close", kwClose}, {"cross", kwJoinSide},
-		{"cycle", kwCycle}, {"fetch", kwFetch}, {"first", kwFirst}, {"grant", kwGrant}, {"group", kwGroup},
-		{"ilike", kwIlike}, {"inner", kwJoinSide}, {"limit", kwLimit}, {"local", kwLocal}, {"merge", kwMerge},
-		{"nchar", kwCharacter}, {"order", kwOrder}, {"outer", kwJoinSide}, {"reset", kwReset},
-		{"right", kwJoinSide}, {"share", kwShare}, {"start", kwStart}, {"table", kwTable}, {"union", kwUnion},
-		{"value", kwValue}, {"where", kwWhere},
+	'e' - 'a': {{"else", kwElse}, {"end", kwEnd}, {"except", kwExcept}, {"execute", kwExecute},
+		{"explain", kwExplain},
 	},
-	6: {
-		{"commit", kwCommit}, {"create", kwCreate}, {"delete", kwDelete}, {"except", kwExcept},
-		{"having", kwHaving}, {"import", kwImport}, {"insert", kwInsert}, {"listen", kwListen},
-		{"notify", kwNotify}, {"offset", kwOffset}, {"revoke", kwRevoke}, {"rollup", kwRollup},
-		{"search", kwSearch}, {"select", kwSelect}, {"update", kwUpdate}, {"vacuum", kwVacuum},
-		{"values", kwValues}, {"window", kwWindow}, {"within", kwWithin},
+	'f' - 'a': {{"fetch", kwFetch}, {"first", kwFirst}, {"for", kwFor}, {"from", kwFrom}, {"full", kwJoinSide}},
+	'g' - 'a': {{"grant", kwGrant}, {"group", kwGroup}, {"grouping", kwGrouping}},
+	'h' - 'a': {{"having", kwHaving}},
+	'i' - 'a': {{"ilike", kwIlike}, {"import", kwImport}, {"inner", kwJoinSide}, {"insert", kwInsert},
+		{"intersect", kwIntersect}, {"into", kwInto},
 	},
-	7: {
-		{"analyse", kwAnalyze}, {"analyze", kwAnalyze}, {"cluster", kwCluster}, {"comment", kwComment},
-		{"declare", kwDeclare}, {"discard", kwDiscard}, {"execute", kwExecute}, {"explain", kwExplain},
-		{"natural", kwJoinSide}, {"prepare", kwPrepare}, {"refresh", kwRefresh}, {"reindex", kwReindex},
-		{"release", kwRelease}, {"session", kwSession}, {"varying", kwVarying}, {"verbose", kwVerbose},
+	'j' - 'a': {{"join", kwJoin}},
+	'k' - 'a': {{"key", kwKey}},
+	'l' - 'a': {{"left", kwJoinSide}, {"like", kwLike}, {"limit", kwLimit}, {"listen", kwListen},
+		{"load", kwLoad}, {"local", kwLocal}, {"lock", kwLock},
 	},
-	8: {
-		{"distinct", kwDistinct}, {"grouping", kwGrouping}, {"operator", kwOperator}, {"prepared", kwPrepared},
-		{"reassign", kwReassign}, {"rollback", kwRollback}, {"security", kwSecurity}, {"truncate", kwTruncate},
-		{"unlisten", kwUnlisten},
+	'm' - 'a': {{"materialized", kwMaterialized}, {"merge", kwMerge}, {"move", kwMove}},
+	'n' - 'a': {{"natural", kwJoinSide}, {"nchar", kwCharacter}, {"next", kwNext}, {"no", kwNo},
+		{"not", kwNot}, {"notify", kwNotify},
 	},
-	9: {
-		{"character", kwCharacter}, {"intersect", kwIntersect}, {"partition", kwPartition},
-		{"recursive", kwRecursive}, {"savepoint", kwSavepoint}, {"temporary", kwTemp},
+	'o' - 'a': {{"offset", kwOffset}, {"on", kwOn}, {"operator", kwOperator}, {"or", kwOr}, {"order", kwOrder},
+		{"ordinality", kwOrdinality}, {"outer", kwJoinSide},
 	},
-	10: {
-		{"checkpoint", kwCheckpoint}, {"deallocate", kwDeallocate}, {"ordinality", kwOrdinality},
+	'p' - 'a': {{"partition", kwPartition}, {"prepare", kwPrepare}, {"prepared", kwPrepared}},
+	'r' - 'a': {{"reassign", kwReassign}, {"recursive", kwRecursive}, {"refresh", kwRefresh},
+		{"reindex", kwReindex}, {"release", kwRelease}, {"reset", kwReset}, {"revoke", kwRevoke},
+		{"right", kwJoinSide}, {"rollback", kwRollback}, {"rollup", kwRollup},
 	},
-	11: {
-		{"tablesample", kwTablesample}, {"transaction", kwTransaction},
+	's' - 'a': {{"save", kwSave}, {"savepoint", kwSavepoint}, {"search", kwSearch}, {"security", kwSecurity},
+		{"select", kwSelect}, {"session", kwSession}, {"set", kwSet}, {"sets", kwSets}, {"share", kwShare},
+		{"show", kwShow}, {"start", kwStart},
 	},
-	12: {
-		{"materialized", kwMaterialized},
+	't' - 'a': {{"table", kwTable}, {"tablesample", kwTablesample}, {"temp", kwTemp}, {"temporary", kwTemp},
+		{"then", kwThen}, {"time", kwTime}, {"to", kwTo}, {"transaction", kwTransaction},
+		{"truncate", kwTruncate},
 	},
-	15: {
-		{"characteristics", kwCharacteristics},
+	'u' - 'a': {{"union", kwUnion}, {"unlisten", kwUnlisten}, {"update", kwUpdate}, {"use", kwUse}},
+	'v' - 'a': {{"vacuum", kwVacuum}, {"value", kwValue}, {"values", kwValues}, {"varying", kwVarying},
+		{"verbose", kwVerbose},
 	},
+	'w' - 'a': {{"when", kwWhen}, {"where", kwWhere}, {"window", kwWindow}, {"with", kwWith},
+		{"within", kwWithin}, {"work", kwWork},
+	},
+	'z' - 'a': {{"zone", kwZone}},
 }
 
 // transactWords are keywords to SQL Server alone.
-var transactWords = [longestKeyword + 1][]wordEntry{
-	2: {
-		{"go", kwStartsAnother}, {"if", kwStartsAnother},
+var transactWords = [26][]wordEntry{
+	'a' - 'a': {{"add", kwStartsAnother}, {"apply", kwApply}},
+	'b' - 'a': {{"backup", kwStartsAnother}, {"break", kwStartsAnother}, {"bulk", kwBulk}},
+	'c' - 'a': {{"continue", kwStartsAnother}},
+	'd' - 'a': {{"dbcc", kwDBCC}, {"deny", kwStartsAnother}, {"disable", kwStartsAnother},
+		{"dump", kwStartsAnother},
 	},
-	3: {
-		{"add", kwStartsAnother},
+	'e' - 'a': {{"enable", kwStartsAnother}, {"exec", kwExec}},
+	'g' - 'a': {{"go", kwStartsAnother}, {"goto", kwStartsAnother}},
+	'h' - 'a': {{"holdlock", kwLockHint}},
+	'i' - 'a': {{"if", kwStartsAnother}},
+	'k' - 'a': {{"kill", kwStartsAnother}},
+	'n' - 'a': {{"nolock", kwSnapshotHint}},
+	'o' - 'a': {{"open", kwStartsAnother}, {"output", kwStartsAnother}},
+	'p' - 'a': {{"paglock", kwLockHint}, {"print", kwStartsAnother}},
+	'r' - 'a': {{"raiserror", kwStartsAnother}, {"readcommittedlock", kwLockHint}, {"readpast", kwLockHint},
+		{"readtext", kwStartsAnother}, {"readuncommitted", kwSnapshotHint}, {"receive", kwStartsAnother},
+		{"reconfigure", kwStartsAnother}, {"repeatableread", kwLockHint}, {"restore", kwStartsAnother},
+		{"return", kwStartsAnother}, {"revert", kwStartsAnother},
 	},
-	4: {
-		{"bulk", kwBulk}, {"dbcc", kwDBCC}, {"deny", kwStartsAnother}, {"dump", kwStartsAnother}, {"exec", kwExec},
-		{"goto", kwStartsAnother}, {"kill", kwStartsAnother}, {"open", kwStartsAnother}, {"send", kwStartsAnother},
-		{"tran", kwTran},
+	's' - 'a': {{"send", kwStartsAnother}, {"serializable", kwLockHint}, {"setuser", kwStartsAnother},
+		{"shutdown", kwStartsAnother}, {"statistics", kwStartsAnother},
 	},
-	5: {
-		{"apply", kwApply}, {"break", kwStartsAnother}, {"print", kwStartsAnother}, {"throw", kwStartsAnother},
-		{"while", kwStartsAnother}, {"xlock", kwLockHint},
+	't' - 'a': {{"tablock", kwLockHint}, {"tablockx", kwLockHint}, {"throw", kwStartsAnother},
+		{"tran", kwTran}, {"trigger", kwStartsAnother},
 	},
-	6: {
-		{"backup", kwStartsAnother}, {"enable", kwStartsAnother}, {"nolock", kwSnapshotHint},
-		{"output", kwStartsAnother}, {"return", kwStartsAnother}, {"revert", kwStartsAnother},
-	},
-	7: {
-		{"disable", kwStartsAnother}, {"paglock", kwLockHint}, {"receive", kwStartsAnother},
-		{"restore", kwStartsAnother}, {"setuser", kwStartsAnother}, {"tablock", kwLockHint},
-		{"trigger", kwStartsAnother}, {"updlock", kwLockHint}, {"waitfor", kwStartsAnother},
-	},
-	8: {
-		{"continue", kwStartsAnother}, {"holdlock", kwLockHint}, {"readpast", kwLockHint},
-		{"readtext", kwStartsAnother}, {"shutdown", kwStartsAnother}, {"tablockx", kwLockHint},
-	},
-	9: {
-		{"raiserror", kwStartsAnother}, {"writetext", kwStartsAnother},
-	},
-	10: {
-		{"statistics", kwStartsAnother}, {"updatetext", kwStartsAnother},
-	},
-	11: {
-		{"reconfigure", kwStartsAnother},
-	},
-	12: {
-		{"serializable", kwLockHint},
-	},
-	14: {
-		{"repeatableread", kwLockHint},
-	},
-	15: {
-		{"readuncommitted", kwSnapshotHint},
-	},
-	17: {
-		{"readcommittedlock", kwLockHint},
-	},
+	'u' - 'a': {{"updatetext", kwStartsAnother}, {"updlock", kwLockHint}},
+	'w' - 'a': {{"waitfor", kwStartsAnother}, {"while", kwStartsAnother}, {"writetext", kwStartsAnother}},
+	'x' - 'a': {{"xlock", kwLockHint}},
 }

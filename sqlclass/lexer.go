@@ -24,11 +24,20 @@ const (
 	tokPunct // ( ) [ ] , ; . : and the rest of single characters
 )
 
-// token is a piece of the text, [start, end) in bytes.
+// token is a piece of the text, [start, end) in bytes. Tokens are copied for
+// every word, so they are kept small; longer texts are not classified.
 type token struct {
 	kind       tokenKind
 	char       byte // of tokPunct and tokOp
-	start, end int
+	start, end int32
+}
+
+func newToken(kind tokenKind, start, end int) token {
+	return token{kind: kind, start: int32(start), end: int32(end)}
+}
+
+func newCharToken(kind tokenKind, char byte, start, end int) token {
+	return token{kind: kind, char: char, start: int32(start), end: int32(end)}
 }
 
 // lexer cuts a text into tokens the way the server does. Where two servers, two
@@ -46,7 +55,6 @@ type lexer struct {
 // Character groups, looked up once per byte.
 const (
 	chOther  = iota // not part of SQL outside of quotes
-	chBlank         // what the server takes for white space, and no more
 	chLetter        // starts a word; all bytes above 0x7f are letters to PostgreSQL
 	chDigit
 	chOp
@@ -62,7 +70,6 @@ var charGroup = func() (t [256]uint8) {
 			t[chars[i]] = group
 		}
 	}
-	set(chBlank, " \t\n\r\f")
 	set(chLetter, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 	set(chDigit, "0123456789")
 	set(chOp, "~!@#^&|`?+-*/%<>=")
@@ -76,21 +83,30 @@ var charGroup = func() (t [256]uint8) {
 	return t
 }()
 
-func isWordByte(c byte) bool {
-	g := charGroup[c]
-	return g == chLetter || g == chDigit || g == chDollar
-}
+// mayBeSkipped are the bytes that white space and comments begin with.
+var mayBeSkipped = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, '\f': true, '-': true, '/': true}
+
+// wordByte are the bytes that go on with a word.
+var wordByte = func() (t [256]bool) {
+	for c, group := range charGroup {
+		t[c] = group == chLetter || group == chDigit || group == chDollar
+	}
+	return t
+}()
 
 // next returns the next token. After tokBad or tokEOF it must not be called again.
 func (l *lexer) next() token {
 	afterEscape := l.afterEscape
 	l.afterEscape = false
-	if !l.skipBlanks() {
-		return token{kind: tokBad, start: l.pos, end: len(l.sql)}
-	}
 	start := l.pos
+	if start < len(l.sql) && mayBeSkipped[l.sql[start]] {
+		if !l.skipBlanks() {
+			return newToken(tokBad, l.pos, len(l.sql))
+		}
+		start = l.pos
+	}
 	if start >= len(l.sql) {
-		return token{kind: tokEOF, start: start, end: start}
+		return newToken(tokEOF, start, start)
 	}
 	c := l.sql[start]
 	switch charGroup[c] {
@@ -103,7 +119,7 @@ func (l *lexer) next() token {
 			return l.sigil(start, c)
 		}
 		l.pos++
-		return token{kind: tokOp, char: c, start: start, end: l.pos}
+		return newCharToken(tokOp, c, start, l.pos)
 	case chQuote:
 		return l.plainString(start, start, afterEscape)
 	case chDigit:
@@ -118,7 +134,7 @@ func (l *lexer) next() token {
 
 func (l *lexer) bad(start int) token {
 	l.pos = len(l.sql)
-	return token{kind: tokBad, start: start, end: len(l.sql)}
+	return newToken(tokBad, start, len(l.sql))
 }
 
 // peek returns the next token without moving.
@@ -132,18 +148,19 @@ func (l *lexer) peek() token {
 func (l *lexer) skipBlanks() bool {
 	s, i := l.sql, l.pos
 	for i < len(s) {
-		c := s[i]
-		if charGroup[c] == chBlank {
+		switch s[i] {
+		case ' ', '\t', '\n', '\r', '\f': // what PostgreSQL takes for white space, and no more
 			i++
 			continue
-		}
-		if i+1 < len(s) && (c == '-' && s[i+1] == '-' || c == '/' && s[i+1] == '*') {
-			l.pos = i
-			if !l.skipComment() {
-				return false
+		case '-', '/':
+			if i+1 < len(s) && (s[i] == '-' && s[i+1] == '-' || s[i] == '/' && s[i+1] == '*') {
+				l.pos = i
+				if !l.skipComment() {
+					return false
+				}
+				i = l.pos
+				continue
 			}
-			i = l.pos
-			continue
 		}
 		break
 	}
@@ -152,39 +169,48 @@ func (l *lexer) skipBlanks() bool {
 }
 
 func (l *lexer) punct(start int, c byte) token {
-	switch {
-	case c == '[' && l.dialect == SQLServer:
-		return l.delimited(start, start, ']', tokQuoted)
-	case c == '.' && start+1 < len(l.sql) && charGroup[l.sql[start+1]] == chDigit:
-		return l.number(start)
-	case c == ':' && start+1 < len(l.sql) && l.sql[start+1] == ':':
-		l.pos = start + 2
-		return token{kind: tokCast, start: start, end: l.pos}
+	switch c {
+	case '[':
+		if l.dialect == SQLServer {
+			return l.delimited(start, start, ']', tokQuoted)
+		}
+	case '.':
+		if start+1 < len(l.sql) && charGroup[l.sql[start+1]] == chDigit {
+			return l.number(start)
+		}
+	case ':':
+		if start+1 < len(l.sql) && l.sql[start+1] == ':' {
+			l.pos = start + 2
+			return newToken(tokCast, start, l.pos)
+		}
 	}
 	l.pos = start + 1
-	return token{kind: tokPunct, char: c, start: start, end: l.pos}
+	return newCharToken(tokPunct, c, start, l.pos)
 }
 
 // word reads an identifier, a keyword or the letters in front of a literal.
 func (l *lexer) word(start int) token {
 	s, i := l.sql, start
-	high := false
-	for i < len(s) && (isWordByte(s[i]) || l.dialect == SQLServer && (s[i] == '@' || s[i] == '#')) {
-		high = high || s[i] >= utf8.RuneSelf
+	for i < len(s) && wordByte[s[i]] {
 		i++
 	}
-	l.pos = i
-	if high && l.dialect == SQLServer && !onlyLetters(s[start:i]) {
-		// SQL Server takes several Unicode blanks for white space: what looks
-		// like one word may be two statements.
-		return l.bad(start)
+	if l.dialect == SQLServer {
+		for i < len(s) && (wordByte[s[i]] || s[i] == '@' || s[i] == '#') {
+			i++
+		}
+		if !onlyLetters(s[start:i]) {
+			// SQL Server takes several Unicode blanks for white space: what
+			// looks like one word may be two statements.
+			return l.bad(start)
+		}
 	}
+	l.pos = i
 	if i-start == 1 && i < len(s) {
 		if t, ok := l.prefixed(start, i); ok {
 			return t
 		}
 	}
-	return token{kind: tokWord, start: start, end: i}
+	return newToken(tokWord, start, i)
 }
 
 // prefixed handles E'..', N'..', B'..', X'..', U&'..' and U&"..".
@@ -224,7 +250,7 @@ func (l *lexer) sigil(start int, c byte) token {
 		i++
 	}
 	begin := i
-	for i < len(l.sql) && (isWordByte(l.sql[i]) || l.sql[i] == '@' || l.sql[i] == '#') {
+	for i < len(l.sql) && (wordByte[l.sql[i]] || l.sql[i] == '@' || l.sql[i] == '#') {
 		if l.sql[i] >= utf8.RuneSelf {
 			return l.bad(start)
 		}
@@ -238,7 +264,7 @@ func (l *lexer) sigil(start int, c byte) token {
 	if c == '#' {
 		kind = tokWord
 	}
-	return token{kind: kind, start: start, end: i}
+	return newToken(kind, start, i)
 }
 
 func onlyLetters(word string) bool {

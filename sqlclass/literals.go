@@ -70,7 +70,7 @@ func (l *lexer) plainString(start, open int, continuesEscape bool) token {
 			}
 			l.pos = i + 1
 			l.afterEscape = continuesEscape
-			return token{kind: tokString, start: start, end: l.pos}
+			return newToken(tokString, start, l.pos)
 		}
 		slashes = 0
 		i++
@@ -93,7 +93,7 @@ func (l *lexer) escapeString(start, open int) token {
 			}
 			l.pos = i + 1
 			l.afterEscape = true
-			return token{kind: tokEscape, start: start, end: l.pos}
+			return newToken(tokEscape, start, l.pos)
 		}
 		i++
 	}
@@ -116,7 +116,7 @@ func (l *lexer) delimited(start, open int, closing byte, kind tokenKind) token {
 			break // an empty name is an error everywhere
 		}
 		l.pos = i + 1
-		return token{kind: kind, start: start, end: l.pos}
+		return newToken(kind, start, l.pos)
 	}
 	return l.bad(start)
 }
@@ -132,13 +132,13 @@ func (l *lexer) dollar(start int) token {
 		if l.dialect == SQLServer {
 			return l.number(start + 1)
 		}
-		if i < len(s) && isWordByte(s[i]) {
+		if i < len(s) && wordByte[s[i]] {
 			return l.bad(start) // $1abc: one token or two, depending on the version
 		}
 		l.pos = i
-		return token{kind: tokParam, start: start, end: i}
+		return newToken(tokParam, start, i)
 	}
-	for i < len(s) && isWordByte(s[i]) && s[i] != '$' {
+	for i < len(s) && wordByte[s[i]] && s[i] != '$' {
 		i++
 	}
 	if l.dialect == SQLServer {
@@ -146,7 +146,7 @@ func (l *lexer) dollar(start int) token {
 			return l.bad(start)
 		}
 		l.pos = i
-		return token{kind: tokWord, start: start, end: i}
+		return newToken(tokWord, start, i)
 	}
 	if i >= len(s) || s[i] != '$' {
 		return l.bad(start)
@@ -157,7 +157,7 @@ func (l *lexer) dollar(start int) token {
 		return l.bad(start)
 	}
 	l.pos = i + 1 + n + len(tag)
-	return token{kind: tokString, start: start, end: l.pos}
+	return newToken(tokString, start, l.pos)
 }
 
 // number reads a numeric literal. What follows it directly decides: older
@@ -194,9 +194,9 @@ func (l *lexer) number(start int) token {
 			}
 		}
 	}
-	if i < len(s) && (isWordByte(s[i]) || s[i] == '\'' || s[i] == '"') {
+	if i < len(s) && (wordByte[s[i]] || s[i] == '\'' || s[i] == '"') {
 		return l.bad(start)
 	}
 	l.pos = i
-	return token{kind: tokNumber, start: start, end: i}
+	return newToken(tokNumber, start, i)
 }

@@ -1,5 +1,7 @@
 package sqlclass
 
+import "strings"
+
 // maxName is longer than every keyword and every function on the lists. A word
 // that is longer cannot be one of them and need not be folded.
 const maxName = 64
@@ -18,11 +20,15 @@ func (t *nameTable) has(name []byte) bool {
 	lo, hi := 0, len(all)/(n+1)
 	for lo < hi {
 		mid := (lo + hi) / 2
-		entry := all[mid*(n+1) : mid*(n+1)+n]
+		entry := all[mid*(n+1):][:n]
+		i := 0
+		for i < n && entry[i] == name[i] {
+			i++
+		}
 		switch {
-		case entry == string(name):
+		case i == n:
 			return true
-		case entry < string(name):
+		case entry[i] < name[i]:
 			lo = mid + 1
 		default:
 			hi = mid
@@ -70,14 +76,21 @@ func (b *nameBuffer) name(d Dialect, sql string, t token) []byte {
 	return nil
 }
 
-// containsFold reports whether s contains the lower-case word, in any case.
-func containsFold(s, lower string) bool {
-	for i := 0; i+len(lower) <= len(s); i++ {
-		if s[i]|0x20 == lower[0]|0x20 && equalFold(s[i:i+len(lower)], lower) {
+// mentions reports whether the text contains before+after in any case. after
+// begins with an underscore, by which the search goes: it is rare enough to make
+// the search cheap.
+func mentions(text, before, after string) bool {
+	for i := 0; ; i++ {
+		n := strings.IndexByte(text[i:], '_')
+		if n < 0 {
+			return false
+		}
+		i += n
+		if i >= len(before) && i+len(after) <= len(text) &&
+			equalFold(text[i-len(before):i], before) && equalFold(text[i:i+len(after)], after) {
 			return true
 		}
 	}
-	return false
 }
 
 // equalFold reports whether s is the lower-case word, in any case.

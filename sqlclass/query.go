@@ -4,12 +4,12 @@ package sqlclass
 // dot no word is one. After AS PostgreSQL takes every word for a label, except
 // for the two that belong to WITH queries.
 func (s *scan) resolveWord(m *mark) {
-	if s.prev.isPunct('.') {
+	if s.prev().isPunct('.') {
 		m.ident = true
 		return
 	}
 	m.kw = keywordOf(s.lex.dialect, s.lex.sql[m.start:m.end])
-	if s.prev.kw != kwAs || s.lex.dialect == SQLServer {
+	if s.prev().kw != kwAs || s.lex.dialect == SQLServer {
 		return
 	}
 	if m.kw != kwNot && m.kw != kwMaterialized && s.st.query {
@@ -47,7 +47,7 @@ func (s *scan) queryWord(m *mark) {
 		return
 	case kwSelect, kwValues, kwTable:
 		top.grouped = false
-		if !top.with || !s.prev.isPunct(')') && !st.searches {
+		if !top.with || !s.prev().isPunct(')') && !st.searches {
 			return // a WITH query may be called values
 		}
 		top.with = false
@@ -55,28 +55,39 @@ func (s *scan) queryWord(m *mark) {
 			st.verb, _, _ = statementVerb(PostgreSQL, m.kw)
 		}
 	case kwWith:
-		top.with = s.prev.isPunct('(') || !st.query
+		top.with = s.prev().isPunct('(') || !st.query
 	case kwInsert, kwUpdate, kwDelete, kwMerge:
 		s.commandWord(m)
 	case kwShare:
-		if s.prev.kw == kwFor || s.prev.kw == kwKey && s.prev2.kw == kwFor {
+		if s.prev().kw == kwFor || s.prev().kw == kwKey && s.prev2().kw == kwFor {
 			st.locks = true
 		}
 	case kwInto:
-		st.write = st.write || st.query
+		s.selectInto()
 	case kwTemp:
-		if s.prev.kw == kwInto {
+		if s.prev().kw == kwInto {
 			st.session = true
 		}
 	case kwSearch, kwCycle:
-		st.searches = st.searches || s.prev.isPunct(')')
+		st.searches = st.searches || s.prev().isPunct(')')
 	case kwOrdinality:
-		m.ident = s.prev.kw == kwWith
+		m.ident = s.prev().kw == kwWith
 	case kwGroup:
-		top.grouped = s.prev.kw != kwWithin
+		top.grouped = s.prev().kw != kwWithin
 	case kwFrom, kwWhere, kwHaving, kwWindow, kwOrder, kwLimit, kwOffset, kwFetch, kwFor,
 		kwUnion, kwIntersect, kwExcept:
 		top.grouped, top.with = false, false
+	}
+}
+
+// selectInto notes INTO: SELECT .. INTO creates a table, INSERT INTO does not.
+func (s *scan) selectInto() {
+	if !s.st.query {
+		return
+	}
+	s.st.write = true
+	if s.prev().kw != kwInsert && s.prev().kw != kwMerge {
+		s.st.flags |= DDL
 	}
 }
 
@@ -88,16 +99,16 @@ func (s *scan) commandWord(m *mark) {
 	if !st.query {
 		return
 	}
-	if m.kw == kwUpdate && (s.prev.kw == kwFor || s.prev.kw == kwKey && s.prev2.kw == kwNo) {
+	if m.kw == kwUpdate && (s.prev().kw == kwFor || s.prev().kw == kwKey && s.prev2().kw == kwNo) {
 		st.locks = true
 		return
 	}
 	switch {
-	case s.prev.isPunct('('):
+	case s.prev().isPunct('('):
 		st.pending, st.pendingTop = m.kw, false
-	case s.top().with && (s.prev.isPunct(')') || st.searches):
+	case s.top().with && (s.prev().isPunct(')') || st.searches):
 		st.pending, st.pendingTop = m.kw, true
-	case st.searches || !columnMayFollow(&s.prev) && !s.prev.isPunct(')'):
+	case st.searches || !columnMayFollow(s.prev()) && !s.prev().isPunct(')'):
 		st.other = true
 	}
 }

@@ -2,12 +2,13 @@ package sqlclass
 
 // scan is the state of one pass over a text. It lives on the caller's stack.
 type scan struct {
-	lex         lexer
-	prev, prev2 mark
-	name        dottedName
-	depth       int
-	frames      [maxDepth]frame
-	st          statement
+	lex    lexer
+	marks  [marksKept]mark // the last tokens, a ring
+	seq    uint32          // number of the token at hand, its place in the ring
+	name   dottedName
+	depth  int
+	frames [maxDepth]frame
+	st     statement
 
 	info          Info
 	statements    int
@@ -34,12 +35,24 @@ func (m *mark) isName() bool {
 	return m.kind == tokWord || m.kind == tokQuoted || m.kind == tokOpaque
 }
 
-// dottedName is the name that was read last: a, or a.b, with what stood before it.
+// marksKept is enough for the longest name that matters, server.database.schema.f
+// with its dots, and the tokens before it.
+const marksKept = 16
+
+// Tokens are looked at where they lie: copying them costs more than reading them.
+func (s *scan) at(seq uint32) *mark { return &s.marks[seq%marksKept] }
+func (s *scan) prev() *mark         { return s.at(s.seq - 1) }
+func (s *scan) prev2() *mark        { return s.at(s.seq - 2) }
+
+// dottedName is the name that was read last, a or a.b.
 type dottedName struct {
-	parts           int
-	first, last     token
-	before, before2 mark
+	parts int
+	first uint32 // number of its first token; the last one is that before (
 }
+
+// before and before2 are the tokens in front of the name.
+func (s *scan) before() *mark  { return s.at(s.name.first - 1) }
+func (s *scan) before2() *mark { return s.at(s.name.first - 2) }
 
 // statement is what is known of the statement at hand.
 type statement struct {
@@ -67,6 +80,12 @@ type statement struct {
 
 // settle decides what the previous tokens left open.
 func (s *scan) settle(m *mark) {
+	if s.st.needAs || s.st.pending != kwNone {
+		s.settleOpen(m)
+	}
+}
+
+func (s *scan) settleOpen(m *mark) {
 	st := &s.st
 	if st.needAs {
 		st.needAs = false
@@ -124,7 +143,7 @@ func (s *scan) endStatement() {
 	}
 	s.info.Flags |= flags
 	s.st = statement{}
-	s.prev, s.prev2, s.name = mark{}, mark{}, dottedName{}
+	s.marks = [marksKept]mark{}
 	s.depth = 0
 	s.frames[0] = frame{}
 }

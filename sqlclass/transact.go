@@ -20,9 +20,9 @@ func (s *scan) transactWord(m *mark) {
 		}
 		top.with = false
 	case kwWith:
-		top.with = s.prev.isPunct('(') || !st.query
+		top.with = s.prev().isPunct('(') || !st.query
 	case kwGroup:
-		top.grouped = s.prev.kw != kwWithin
+		top.grouped = s.prev().kw != kwWithin
 	case kwFrom, kwWhere, kwHaving, kwOrder, kwUnion, kwIntersect, kwExcept:
 		top.grouped = false
 	case kwInsert, kwUpdate, kwDelete, kwMerge:
@@ -38,15 +38,15 @@ func (s *scan) transactWord(m *mark) {
 		}
 		st.flags |= TxControl
 	case kwInto:
-		st.write = st.write || st.query
+		s.selectInto()
 	case kwFor:
-		if s.prev.kw == kwValue && s.prev2.kw == kwNext {
+		if s.prev().kw == kwValue && s.prev2().kw == kwNext {
 			st.write = true // NEXT VALUE FOR a sequence
 		}
 	case kwLockHint:
 		st.locks = true
 	case kwUse:
-		if !s.prev.isPunct('(') && !s.prev.isPunct(',') { // OPTION (USE HINT (..))
+		if !s.prev().isPunct('(') && !s.prev().isPunct(',') { // OPTION (USE HINT (..))
 			s.another()
 		}
 	case kwFetch:
@@ -69,12 +69,12 @@ func (s *scan) another() {
 
 func (s *scan) transactCommand(m *mark) {
 	st := &s.st
-	if m.kw == kwMerge && (s.prev.kw == kwJoinSide || s.prev.isPunct('(') || s.prev.isPunct(',')) {
+	if m.kw == kwMerge && (s.prev().kw == kwJoinSide || s.prev().isPunct('(') || s.prev().isPunct(',')) {
 		return // a join hint: LEFT MERGE JOIN, OPTION (MERGE JOIN)
 	}
 	if st.query && s.top().with {
 		st.verb, _, _ = statementVerb(SQLServer, m.kw)
-		s.top().with = false
+		st.query, s.top().with = false, false
 	} else {
 		s.another()
 	}
@@ -84,21 +84,21 @@ func (s *scan) transactCommand(m *mark) {
 // selectMayFollow reports whether SELECT can belong to the query at hand.
 func (s *scan) selectMayFollow() bool {
 	switch {
-	case s.prev.isPunct('('), s.top().with && s.prev.isPunct(')'):
+	case s.prev().isPunct('('), s.top().with && s.prev().isPunct(')'):
 		return true
 	}
-	switch s.prev.kw {
+	switch s.prev().kw {
 	case kwUnion, kwExcept, kwIntersect:
 		return true
 	case kwAll:
-		return s.prev2.kw == kwUnion
+		return s.prev2().kw == kwUnion
 	}
 	return false
 }
 
 // afterRows reports whether FETCH belongs to OFFSET n ROWS FETCH NEXT.
 func (s *scan) afterRows() bool {
-	text := s.lex.sql[s.prev.start:s.prev.end]
+	text := s.lex.sql[s.prev().start:s.prev().end]
 	return equalFold(text, "rows") || equalFold(text, "row")
 }
 
@@ -118,8 +118,8 @@ func (s *scan) parameter(m *mark) {
 // transactParen recognises the words of Transact-SQL that stand before a
 // parenthesis without being a function.
 func (s *scan) transactParen(word []byte) (frame, bool) {
-	b := &s.name.before
-	switch s.prev.kw {
+	b := s.before()
+	switch s.prev().kw {
 	case kwSets:
 		return frame{grouped: true}, b.kw == kwGrouping
 	case kwRollup, kwCube:

@@ -167,7 +167,7 @@ func (s *scan) refine(m *mark) {
 			st.session = true
 		}
 	case Other:
-		if second && s.lex.dialect == SQLServer && s.prev.kw == kwBegin && (m.kw == kwTran || m.kw == kwTransaction) {
+		if second && s.lex.dialect == SQLServer && s.prev().kw == kwBegin && (m.kw == kwTran || m.kw == kwTransaction) {
 			st.verb, st.flags = Begin, st.flags|TxControl
 		}
 	}
@@ -176,11 +176,11 @@ func (s *scan) refine(m *mark) {
 // tempFollows reports whether TEMP at this place belongs to CREATE rather than
 // being a name: CREATE TEMP, CREATE LOCAL TEMP, CREATE OR REPLACE TEMP.
 func (s *scan) tempFollows() bool {
-	switch s.prev.kw {
+	switch s.prev().kw {
 	case kwCreate, kwLocal:
 		return true
 	}
-	text := s.lex.sql[s.prev.start:s.prev.end]
+	text := s.lex.sql[s.prev().start:s.prev().end]
 	return equalFold(text, "replace") || equalFold(text, "global")
 }
 
