@@ -35,37 +35,68 @@ func (p *Plugin) register(db *gorm.DB) error {
 		}
 		return otherwise // SkipDefaultTransaction: that callback was never registered
 	}
+	// A step that the application has removed leaves nothing to stand before, and
+	// is not needed: what was written is then found out later.
+	before := func(get func(string) func(*gorm.DB), name string, register func() error) {
+		if get(name) != nil {
+			must(register())
+		}
+	}
 	const route, settle, restore = "readsplit:route", "readsplit:settle", "readsplit:restore"
-	must(cb.Query().Before("gorm:query").Register(route, p.routeRead))
+	must(cb.Query().Before("gorm:query").Register(route, p.routeQuery))
 	must(cb.Query().Before("gorm:preload").Register(settle, p.settleRead))
 	must(cb.Query().After("*").Register(restore, p.restore))
-	must(cb.Row().Before("gorm:row").Register(route, p.routeRead))
+	must(cb.Row().Before("gorm:row").Register(route, p.routeRow))
 	must(cb.Row().After("*").Register(restore, p.restore))
-	must(cb.Raw().Before("gorm:raw").Register(route, p.routeRead))
+	must(cb.Raw().Before("gorm:raw").Register(route, p.routeRaw))
 	must(cb.Raw().After("*").Register(restore, p.restore))
 	must(cb.Create().Before(first(cb.Create().Get, "gorm:before_create")).Register(route, p.routeWrite))
+	before(cb.Create().Get, "gorm:save_after_associations", func() error {
+		return cb.Create().Before("gorm:save_after_associations").Register(settle, p.settleWrite)
+	})
 	must(cb.Create().After("*").Register(restore, p.restoreWrite))
 	must(cb.Update().Before(first(cb.Update().Get, "gorm:setup_reflect_value")).Register(route, p.routeWrite))
+	before(cb.Update().Get, "gorm:save_after_associations", func() error {
+		return cb.Update().Before("gorm:save_after_associations").Register(settle, p.settleWrite)
+	})
 	must(cb.Update().After("*").Register(restore, p.restoreWrite))
 	must(cb.Delete().Before(first(cb.Delete().Get, "gorm:before_delete")).Register(route, p.routeWrite))
+	before(cb.Delete().Get, "gorm:after_delete", func() error {
+		return cb.Delete().Before("gorm:after_delete").Register(settle, p.settleWrite)
+	})
 	must(cb.Delete().After("*").Register(restore, p.restoreWrite))
 	return errors.Join(errs...)
 }
 
-func (p *Plugin) routeRead(db *gorm.DB)  { p.route(db, false) }
-func (p *Plugin) routeWrite(db *gorm.DB) { p.route(db, true) }
-
-// route puts a pool of its own in place of the root pool, for one statement.
-func (p *Plugin) route(db *gorm.DB, write bool) {
-	if p.closed.Load() {
+func (p *Plugin) routeQuery(db *gorm.DB) { p.route(db, !db.DryRun && readsToWrite(db.Statement)) }
+func (p *Plugin) routeRaw(db *gorm.DB)   { p.route(db, false) }
+func (p *Plugin) routeWrite(db *gorm.DB) {
+	if db.DryRun {
+		// GORM begins and commits a real transaction around a statement that it
+		// does not run, unless the pool cannot begin one.
+		db.Statement.ConnPool = dryPool{db.Statement.ConnPool}
 		return
 	}
-	if db.DryRun {
-		if write {
-			// GORM begins and commits a real transaction around a statement that
-			// it does not run, unless the pool cannot begin one.
-			db.Statement.ConnPool = dryPool{db.Statement.ConnPool}
+	p.route(db, true)
+}
+
+func (p *Plugin) routeRow(db *gorm.DB) {
+	// The dialector of a handle that was derived before the plugin was installed
+	// is the application's own, whose migrator does not stay on the primary by
+	// itself.
+	_, ours := db.Dialector.(migratesOnPrimary)
+	p.route(db, !ours && !db.DryRun && migrates())
+	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
+		if rows, ok := db.Get("rows"); !ok || rows != true {
+			db.Statement.ConnPool = plain(tx)
 		}
+	}
+}
+
+// route puts a pool of its own in place of the root pool, for one statement.
+// pinned keeps the statement, and what its hooks do, on the primary.
+func (p *Plugin) route(db *gorm.DB, pinned bool) {
+	if db.DryRun {
 		return
 	}
 	switch pool, prepared := unwrap(db.Statement.ConnPool); pool := pool.(type) {
@@ -73,28 +104,37 @@ func (p *Plugin) route(db *gorm.DB, write bool) {
 		if pool.p != p {
 			return
 		}
-		r := &route{p: p, prepared: pool.prepared, stmt: db.Statement, pinned: write}
+		r := &route{p: p, prepared: pool.prepared, stmt: db.Statement, pinned: pinned}
 		if prepared != nil {
 			r.prepared = prepared
 		}
-		if !pool.done {
-			r.parent, r.pinned = pool, write || pool.pinned
+		if !pool.done.Load() {
+			r.parent, r.pinned = pool, pinned || pool.pinned
 		}
 		db.Statement.ConnPool = r
 	case *rootPool:
 		if pool.p == p {
-			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: write}
+			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: pinned}
 		}
 	case *trackedTx:
-		pool.join(marksOf(db.Statement.Context))
-	case *readOnlyTx:
+		pool.join(db.Statement.Context)
+	case *readOnlyTx, *sql.Tx:
 	default:
 		if p.isPrimary(pool) {
 			// A handle that was derived before the plugin was installed.
-			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: write}
+			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: pinned}
+			return
+		}
+		if pinned && !db.SkipDefaultTransaction {
+			// After the default transaction GORM puts the configured pool here,
+			// and gorm.DB.Connection would lose its connection.
+			db.InstanceSet(ownPool, db.Statement.ConnPool)
 		}
 	}
 }
+
+// ownPool is the setting of a statement that holds the application's own pool.
+const ownPool = "readsplit:own_pool"
 
 // unwrap looks through stores of prepared statements, which can be nested: in
 // the configuration and again in a gorm.Session.
@@ -109,38 +149,58 @@ func unwrap(pool gorm.ConnPool) (gorm.ConnPool, *gorm.PreparedStmtDB) {
 			pool = s.ConnPool
 		case *gorm.PreparedStmtTX:
 			pool = s.Tx
+		case *plainTx:
+			pool = s.Tx
 		default:
 			return pool, prepared
 		}
 	}
 }
 
+// routeOf returns the route that was made for db's statement, not one that the
+// statement inherited.
+func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
+	r, ok := db.Statement.ConnPool.(*route)
+	return r, ok && r.p == p && r.stmt == db.Statement
+}
+
 // settleRead runs a query again elsewhere that failed while its rows were read,
 // before anything is done with them.
 func (p *Plugin) settleRead(db *gorm.DB) {
-	if r, ok := db.Statement.ConnPool.(*route); ok && r.p == p && r.stmt == db.Statement {
+	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
 	}
+}
+
+// settleWrite records how a write ended that returned rows, before a hook can
+// add an error of its own to it.
+func (p *Plugin) settleWrite(db *gorm.DB) {
+	r, ok := p.routeOf(db)
+	if !ok || !r.wrote || r.rows == nil {
+		return
+	}
+	err := r.rows.Err()
+	if err == nil {
+		err = db.Error // what closing them gave is nowhere else
+	}
+	p.openRows.remove(r.rows)
+	p.outcome(marksOf(db.Statement.Context), r.effect, err)
+	r.rows = nil
 }
 
 // restore ends the statement of a route: what comes next on the same handle is
 // decided anew.
 func (p *Plugin) restore(db *gorm.DB) {
+	if r, ok := p.routeOf(db); ok {
+		r.end()
+		return
+	}
 	switch pool := db.Statement.ConnPool.(type) {
-	case *route:
-		if pool.p != p {
-			return
-		}
-		pool.done = true
-		pool.parent = nil
-		pool.stmt = nil
-		if pool.rows != nil {
-			if _, err := pool.rows.Columns(); err != nil {
-				pool.rows = nil // closed; rows that are open belong to the caller
-			}
-		}
 	case dryPool:
 		db.Statement.ConnPool = pool.ConnPool
+	case *plainTx:
+		db.Statement.ConnPool = pool.outer
+		p.unrouted(db, pool.outer)
 	default:
 		p.unrouted(db, pool)
 	}
@@ -149,15 +209,27 @@ func (p *Plugin) restore(db *gorm.DB) {
 // restoreWrite is restore after Create, Update and Delete. The default
 // transaction has put the configured pool back, which knows no decision.
 func (p *Plugin) restoreWrite(db *gorm.DB) {
-	if pool, prepared := unwrap(db.Statement.ConnPool); db.Statement.SQL.Len() > 0 && !db.DryRun {
-		if root, ok := pool.(*rootPool); ok && root.p == p {
-			r := &route{p: p, prepared: prepared, done: true}
-			r.ran, r.reason = true, policy.ReasonWrite
-			db.Statement.ConnPool = r
-			return
-		}
+	if db.DryRun || db.SkipDefaultTransaction {
+		p.restore(db)
+		return
 	}
-	p.restore(db)
+	pool, prepared := unwrap(db.Statement.ConnPool)
+	root, ok := pool.(*rootPool)
+	if !p.isPrimary(pool) && (!ok || root.p != p) {
+		p.restore(db)
+		return
+	}
+	if own, ok := db.InstanceGet(ownPool); ok {
+		db.Statement.ConnPool = own.(gorm.ConnPool)
+		p.unrouted(db, db.Statement.ConnPool)
+		return
+	}
+	r := &route{p: p, prepared: prepared}
+	if db.Statement.SQL.Len() > 0 {
+		r.ran, r.reason = true, policy.ReasonWrite
+	}
+	r.end()
+	db.Statement.ConnPool = r
 }
 
 // unrouted looks at a statement that ran on a pool of the application's own or
@@ -178,3 +250,22 @@ func (p *Plugin) unrouted(db *gorm.DB, pool gorm.ConnPool) {
 
 // dryPool hides BeginTx.
 type dryPool struct{ gorm.ConnPool }
+
+// plainTx is a transaction without prepared statements, for a statement that is
+// run by Row: where a statement cannot be prepared, GORM's store returns a row
+// that panics when it is scanned.
+type plainTx struct {
+	gorm.Tx
+	outer *gorm.PreparedStmtTX
+}
+
+func plain(tx *gorm.PreparedStmtTX) *plainTx {
+	p := &plainTx{Tx: tx.Tx, outer: tx}
+	for {
+		inner, ok := p.Tx.(*gorm.PreparedStmtTX)
+		if !ok {
+			return p
+		}
+		p.Tx = inner.Tx
+	}
+}

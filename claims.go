@@ -269,11 +269,17 @@ func (p *Plugin) acceptToken(l *ledger, text string) {
 	if expired {
 		p.counters.tokensExpired.Add(1)
 	}
-	if t.Unsure.After(now) {
+	h := p.history()
+	switch {
+	case t.Unsure.After(now):
 		// No longer than our own window: another process's clock may be wrong.
 		distrust()
+	case !t.Unsure.IsZero():
+		// The doubt is over, but what it was about may have happened: the session
+		// sees at least what the primary has now.
+		next := p.monitor.NextCapture()
+		l.claim.update(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) })
 	}
-	h := p.history()
 	known := false
 	for _, pos := range t.Positions {
 		switch {

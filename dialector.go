@@ -35,6 +35,11 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 	return d.Dialector.Migrator(db)
 }
 
+// migratesOnPrimary is what the dialector is known by, whatever else it can do.
+type migratesOnPrimary interface{ migratesOnPrimary() }
+
+func (d dialector) migratesOnPrimary() {}
+
 // Unwrap returns the application's dialector.
 func (d dialector) Unwrap() gorm.Dialector { return d.Dialector }
 

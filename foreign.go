@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -22,15 +23,21 @@ type foreignTxs struct {
 }
 
 type foreignTx struct {
-	tx    *sql.Tx
-	marks *marks
+	tx        *sql.Tx
+	marks     *marks
+	everybody bool
 }
 
-// ended reports whether the transaction is over: a statement is refused with
-// sql.ErrTxDone then, and because it belongs to another database otherwise.
-// Nothing is sent in either case.
+// ended reports whether the transaction is over, or its COMMIT under way, without
+// waiting for a statement that runs in it.
 func (f foreignTx) ended() bool {
-	return errors.Is(f.tx.StmtContext(context.Background(), new(sql.Stmt)).Close(), sql.ErrTxDone)
+	done := reflect.ValueOf(f.tx).Elem().FieldByName("done")
+	if !done.IsValid() || done.Type() != reflect.TypeFor[atomic.Bool]() {
+		// A statement is refused with sql.ErrTxDone then, and because it belongs to
+		// another database otherwise. Nothing is sent in either case.
+		return errors.Is(f.tx.StmtContext(context.Background(), new(sql.Stmt)).Close(), sql.ErrTxDone)
+	}
+	return (*atomic.Bool)(done.Addr().UnsafePointer()).Load()
 }
 
 // foreignTx notes a statement inside a transaction that is not tracked.
@@ -42,18 +49,21 @@ func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 	f := &p.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, have := range f.list {
+	everybody := effectOf(info).everybody
+	for i, have := range f.list {
 		if have.tx == tx && have.marks.session == m.session {
+			f.list[i].everybody = have.everybody || everybody
 			return
 		}
 	}
-	f.list = append(f.list, foreignTx{tx, m})
+	f.list = append(f.list, foreignTx{tx, m, everybody})
 	f.n.Store(int32(len(f.list)))
 }
 
-// sweepForeign records the writes of foreign transactions that have ended since,
-// as if all had been committed, and tells whether one that is still open
-// concerns the reads of m.
+// sweepForeign finds the foreign transactions that have ended since, and tells
+// whether one that is still open concerns the reads of m. A transaction says that
+// it has ended before its COMMIT is acknowledged, so a position that is taken then
+// may not cover it: those who wrote are unsure.
 func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 	f := &p.foreign
 	if f.n.Load() == 0 {
@@ -75,7 +85,10 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 	f.n.Store(int32(len(open)))
 	f.mu.Unlock()
 	for _, t := range ended {
-		p.wrote(t.marks, true, true)
+		p.unsureOf(t.marks, t.everybody)
+		if t.everybody {
+			p.resetPrepared()
+		}
 	}
 }
 
@@ -87,5 +100,9 @@ func (p *Plugin) foreignPool(m *marks, info sqlclass.Info) {
 	if info.Class == sqlclass.Read || effectOf(info).none {
 		return
 	}
-	p.unsure(m)
+	e := effectOf(info)
+	p.unsureOf(m, e.everybody)
+	if e.everybody {
+		p.resetPrepared()
+	}
 }

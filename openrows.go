@@ -3,6 +3,7 @@ package readsplit
 import (
 	"database/sql"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,17 +28,40 @@ type openRow struct {
 	effect effect
 }
 
-// closed reports whether the rows have been closed. sql.Rows allows the call at
-// any time, from any goroutine.
-func (o *openRow) closed() bool {
-	_, err := o.rows.Columns()
-	return err != nil
+// closed reports whether the rows have been closed.
+func (o *openRow) closed() bool { return rowsClosed(o.rows) }
+
+// rowsClosed reports whether rows have been closed, without waiting for it: while
+// they are being closed, that is until the commit is acknowledged, a method of
+// theirs would wait, and with it every read of the process that wants to know.
+// Rows that are being closed are open.
+func rowsClosed(rows *sql.Rows) bool {
+	v := reflect.ValueOf(rows).Elem()
+	lock, closed := v.FieldByName("closemu"), v.FieldByName("closed")
+	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !closed.IsValid() || closed.Kind() != reflect.Bool {
+		_, err := rows.Columns()
+		return err != nil
+	}
+	mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
+	if !mu.TryRLock() {
+		return false
+	}
+	defer mu.RUnlock()
+	return closed.Bool()
 }
 
 func (o *openRows) add(r openRow) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = append(o.list, r)
+	o.n.Store(int32(len(o.list)))
+}
+
+// remove forgets rows whose end was seen.
+func (o *openRows) remove(rows *sql.Rows) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = slices.DeleteFunc(o.list, func(r openRow) bool { return r.rows == rows })
 	o.n.Store(int32(len(o.list)))
 }
 
@@ -71,15 +95,10 @@ func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
 		}
 		closed, pending := s.openRows.take(m)
 		for _, r := range closed {
-			s.rowsClosed(r)
+			s.outcome(r.marks, r.effect, r.rows.Err())
 		}
 		q.Pending = q.Pending || pending
 	}
-}
-
-// rowsClosed records the write whose rows have been closed.
-func (p *Plugin) rowsClosed(r openRow) {
-	p.outcome(r.marks, r.effect, r.rows.Err())
 }
 
 // outcome records how a statement that is not a read ended outside a
@@ -92,12 +111,21 @@ func (p *Plugin) outcome(m *marks, e effect, err error) {
 	case retry.Committed:
 		p.wrote(m, e.insert, e.everybody)
 	case retry.Unknown:
-		p.unsure(m)
+		p.unsureOf(m, e.everybody)
 	case retry.RolledBack:
 		if e.partial {
 			p.wrote(m, e.insert, e.everybody)
 		}
 	case retry.NeverSent:
+	}
+}
+
+// unsureOf records an event whose outcome is unknown, for the session and, where
+// everybody is concerned, for every session of the process.
+func (p *Plugin) unsureOf(m *marks, everybody bool) {
+	p.unsure(m)
+	if everybody && m.session != nil {
+		p.unsure(noMarks)
 	}
 }
 

@@ -36,7 +36,7 @@ type Plugin struct {
 
 	primary  gorm.ConnPool // what the plugin was installed over
 	servers  []*server
-	load     load
+	load     policy.Load
 	monitor  *monitor.Monitor
 	control  *dialer
 	decider  *policy.Decider
@@ -213,7 +213,7 @@ func (p *Plugin) prepare(db *gorm.DB, primary *sql.DB, dialers []*dialer) {
 			p.groups[g] = true
 		}
 	}
-	p.load = p.servers
+	p.load = load(p.servers)
 	p.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: p.cfg.Policies, Balancer: p.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: p.control, shared: p.control.scarce()}
 	p.monitor = monitor.New(cfg)
@@ -251,7 +251,7 @@ func (p *Plugin) replacePools(db *gorm.DB) {
 // schema: their result types may have changed.
 func (p *Plugin) resetPrepared() {
 	for _, s := range p.servers {
-		s.prepared.Close()
+		s.prepared.reset()
 	}
 }
 

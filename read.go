@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/monitor"
@@ -87,7 +88,9 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 	if v.ServerSuspect {
 		r.p.monitor.Suspect(s.index, err)
 	}
-	r.exclude |= 1 << (s.index % 64)
+	if v.Cause != retry.CauseStalePlan {
+		r.exclude |= 1 << (s.index % 64)
+	} // else the server is right, and has forgotten the plan by now
 	switch v.Action {
 	case retry.Elsewhere:
 		r.p.counters.retried(v.Cause)
@@ -140,7 +143,9 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if m.group != "" && !p.groups[m.group] {
 		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, m.group, p.groupNames())
 	}
-	q := query{Query: policy.Query{
+	q := queries.Get().(*query)
+	defer queries.Put(q)
+	*q = query{Query: policy.Query{
 		Statement: policy.Read, Mode: m.mode, PreferPrimary: p.cfg.Default == PreferPrimary,
 		AtMost: m.atMost, Group: m.group, Zone: p.cfg.Zone,
 		Exclude: r.exclude, Random: rand.Uint64(), Ticket: p.ticket.Add(1),
@@ -151,7 +156,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if r.parent != nil && r.parent.ran && r.parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
 	}
-	d, snap, err := p.decide(ctx, m, &q, r.parent)
+	d, snap, err := p.decide(ctx, m, q, r.parent)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -176,6 +181,9 @@ type query struct {
 	since time.Time // when the decision began
 	at    time.Time // when the primary was known to have Need
 }
+
+// queries are reused: a read must not pay an allocation for being routed.
+var queries = sync.Pool{New: func() any { return new(query) }}
 
 // decide asks the policies, waiting for a replica where they say so.
 func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) (policy.Decision, *policy.Snapshot, error) {

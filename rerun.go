@@ -6,17 +6,66 @@ import (
 	"gorm.io/gorm"
 )
 
-// keepDest remembers what the destination held before the query, for a query
-// that has to run again after some of its rows were scanned: a struct would keep
-// the values of a row that the second run does not find.
+// before is what the destination of a query held before the query.
+type before struct {
+	value  reflect.Value // a copy; invalid: the zero value
+	length int           // of a slice
+}
+
+// keepDest remembers what the destination holds, for a query that has to run
+// again after some of its rows were scanned: the second run may find no row, and
+// must not leave one of the first.
 func (r *route) keepDest() {
-	r.before = reflect.Value{}
+	r.before = before{}
 	if r.stmt == nil {
 		return
 	}
-	if v := r.stmt.ReflectValue; v.Kind() == reflect.Struct && v.CanSet() && !v.IsZero() {
-		r.before = reflect.New(v.Type()).Elem()
-		r.before.Set(v)
+	v := r.stmt.ReflectValue
+	switch {
+	case !v.IsValid():
+	case v.Kind() == reflect.Slice:
+		r.before.length = v.Len()
+	case v.Kind() == reflect.Map:
+		// GORM writes into the map itself.
+		if v.Len() > 0 {
+			r.before.value = reflect.MakeMapWithSize(v.Type(), v.Len())
+			copyMap(r.before.value, v)
+		}
+	case v.CanSet() && !v.IsZero():
+		r.before.value = reflect.New(v.Type()).Elem()
+		r.before.value.Set(v)
+	}
+}
+
+// reset undoes what was scanned into v before a query failed.
+func (b before) reset(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		// GORM appends to a slice of maps that was not empty. Slices of anything
+		// else it begins anew, so that whatever they held is lost already.
+		if v.CanSet() {
+			v.SetLen(min(b.length, v.Len()))
+		}
+	case reflect.Map:
+		v.Clear()
+		if b.value.IsValid() {
+			copyMap(v, b.value)
+		}
+	case reflect.Invalid:
+	default:
+		switch {
+		case !v.CanSet():
+		case b.value.IsValid():
+			v.Set(b.value)
+		default:
+			v.SetZero()
+		}
+	}
+}
+
+func copyMap(to, from reflect.Value) {
+	for i := from.MapRange(); i.Next(); {
+		to.SetMapIndex(i.Key(), i.Value())
 	}
 }
 
@@ -26,10 +75,11 @@ func (r *route) keepDest() {
 func (r *route) rerun(db *gorm.DB) {
 	for r.at != nil && r.rows != nil && db.Error != nil {
 		// The rows still have the driver's own error; db.Error may hold a
-		// translation, or two errors of which only the text is left.
+		// translation, or two errors of which only the text is left. An error of
+		// closing them, before they were read to the end, is only there.
 		err := r.rows.Err()
 		if err == nil {
-			return
+			err = db.Error
 		}
 		if !r.p.cfg.Retry.Allows(r.attempts) {
 			return
@@ -44,7 +94,7 @@ func (r *route) rerun(db *gorm.DB) {
 			return
 		}
 		r.forced = primary
-		resetDest(db, r.before)
+		r.before.reset(db.Statement.ReflectValue)
 		db.Error = nil
 		db.RowsAffected = 0
 		if res := db.Statement.Result; res != nil {
@@ -52,28 +102,5 @@ func (r *route) rerun(db *gorm.DB) {
 		}
 		r.rows = nil
 		query(db)
-	}
-}
-
-// resetDest undoes what was scanned before the failure.
-func resetDest(db *gorm.DB, before reflect.Value) {
-	v := db.Statement.ReflectValue
-	switch v.Kind() {
-	case reflect.Slice:
-		// GORM appends to a slice of maps, and empties slices of structs itself.
-		if v.CanSet() {
-			v.SetLen(0)
-		}
-	case reflect.Struct:
-		switch {
-		case before.IsValid():
-			v.Set(before)
-		case v.CanSet():
-			v.SetZero()
-		}
-	case reflect.Map:
-		if !v.IsNil() {
-			v.Clear()
-		}
 	}
 }

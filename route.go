@@ -3,11 +3,12 @@ package readsplit
 import (
 	"context"
 	"database/sql"
-	"reflect"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
@@ -30,8 +31,8 @@ type route struct {
 	parent *route
 	// pinned keeps everything on the primary.
 	pinned bool
-	// done says that the statement is over.
-	done bool
+	// done says that the statement is over. What it left is not changed any more.
+	done atomic.Bool
 
 	at       *server // where the statement ran; nil: the primary, or not yet
 	ran      bool
@@ -43,10 +44,16 @@ type route struct {
 	rows   *sql.Rows // of the newest query
 	effect effect    // of the newest statement that is not a read
 	wrote  bool      // rows belong to a statement that is not a read
-	before reflect.Value
+	before before
 }
 
-// primary returns the pool for a statement that goes to the primary.
+// runner runs statements: a pool, or one server's prepared statements.
+type runner interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// primary returns what runs statements on the primary.
 func (r *route) primary() gorm.ConnPool {
 	if r.prepared != nil {
 		return r.prepared
@@ -54,12 +61,53 @@ func (r *route) primary() gorm.ConnPool {
 	return r.p.primary
 }
 
-// on returns the pool for a statement that goes to s.
-func (r *route) on(s *server) gorm.ConnPool {
-	if r.prepared != nil {
+// on returns what runs reads on s; nil is the primary.
+func (r *route) on(s *server) runner {
+	switch {
+	case s == nil:
+		return r.primary()
+	case r.prepared != nil:
 		return s.prepared
+	default:
+		return s.pool
 	}
-	return s.pool
+}
+
+// next returns the route for a statement that does not come through callbacks:
+// the one whose statement is over stays as it is, for those who ask what was
+// decided, and several goroutines may hold it.
+func (r *route) next() *route {
+	if r.done.Load() {
+		return &route{p: r.p, prepared: r.prepared}
+	}
+	return r
+}
+
+// end ends the statement. The handle keeps the route, but not what the statement
+// held.
+func (r *route) end() {
+	r.parent, r.stmt, r.rows, r.before = nil, nil, nil, before{}
+	r.done.Store(true)
+}
+
+// unrun reports whether a statement failed on the primary without having been
+// run, so that it can be run again there: GORM's store of prepared statements
+// closes those that are in use when it is reset, and a server refuses to read by
+// a plan from before a change of the schema.
+func (r *route) unrun(query string, read bool, err error) bool {
+	switch {
+	case err == nil || !r.p.cfg.Retry.Allows(r.attempts):
+		return false
+	case r.prepared != nil && err.Error() == "sql: statement is closed":
+	case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
+		if r.prepared != nil {
+			r.prepared.Stmts.Delete(query)
+		}
+	default:
+		return false
+	}
+	r.attempts++
+	return true
 }
 
 func (r *route) ranOn(s *server, reason policy.Reason) {
@@ -75,16 +123,17 @@ func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, er
 
 // ExecContext implements gorm.ConnPool.
 func (r *route) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
+	r = r.next()
 	info := r.p.classify(query)
+	run := func(s *server) error {
+		result, err = r.on(s).ExecContext(ctx, query, args...)
+		for s == nil && r.unrun(query, info.Class == sqlclass.Read, err) {
+			result, err = r.on(s).ExecContext(ctx, query, args...)
+		}
+		return err
+	}
 	if info.Class == sqlclass.Read && !r.pinned {
-		err = r.read(ctx, func(s *server) error {
-			if s == nil {
-				result, err = r.primary().ExecContext(ctx, query, args...)
-			} else {
-				result, err = r.on(s).ExecContext(ctx, query, args...)
-			}
-			return err
-		}, nil)
+		err = r.read(ctx, run, nil)
 		if !r.wrote {
 			return result, err
 		}
@@ -93,33 +142,37 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 		return result, err
 	}
 	r.toPrimary(info)
-	result, err = r.primary().ExecContext(ctx, query, args...)
-	r.settleWrite(ctx, info, err)
+	sent := ctx.Err() == nil // else database/sql sends nothing: nothing is unknown
+	_ = run(nil)
+	if sent {
+		r.settle(ctx, info, err)
+	}
 	return result, err
 }
 
 // QueryContext implements gorm.ConnPool.
 func (r *route) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	r = r.next()
 	info := r.p.classify(query)
 	r.rows, r.wrote = nil, false
+	run := func(s *server) error {
+		rows, err = r.on(s).QueryContext(ctx, query, args...)
+		for s == nil && r.unrun(query, info.Class == sqlclass.Read, err) {
+			rows, err = r.on(s).QueryContext(ctx, query, args...)
+		}
+		return err
+	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
-		err = r.read(ctx, func(s *server) error {
-			if s == nil {
-				rows, err = r.primary().QueryContext(ctx, query, args...)
-			} else {
-				rows, err = r.on(s).QueryContext(ctx, query, args...)
-			}
-			return err
-		}, func() { _ = rows.Close() })
+		err = r.read(ctx, run, func() { _ = rows.Close() })
 	} else {
 		r.toPrimary(info)
-		rows, err = r.primary().QueryContext(ctx, query, args...)
-		r.wrote = info.Class != sqlclass.Read
+		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
+		_ = run(nil)
 	}
 	r.rows = rows
 	if err != nil && r.wrote {
-		r.settleWrite(ctx, info, err)
+		r.settle(ctx, info, err)
 		r.wrote = false
 	} else if r.wrote {
 		r.p.noticeSettings(info)
@@ -132,28 +185,33 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 // prepared statements: that returns a row which panics when its statement cannot
 // be prepared.
 func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
+	r = r.next()
 	info := r.p.classify(query)
 	r.rows, r.wrote = nil, false
+	run := func(s *server) error {
+		pool := r.p.primary
+		if s != nil {
+			pool = s.pool
+		}
+		row = pool.QueryRowContext(ctx, query, args...)
+		for s == nil && r.unrun(query, info.Class == sqlclass.Read, row.Err()) {
+			row = pool.QueryRowContext(ctx, query, args...)
+		}
+		return row.Err()
+	}
 	if info.Class == sqlclass.Read && !r.pinned {
-		err := r.read(ctx, func(s *server) error {
-			if s == nil {
-				row = r.p.primary.QueryRowContext(ctx, query, args...)
-			} else {
-				row = s.pool.QueryRowContext(ctx, query, args...)
-			}
-			return row.Err()
-		}, func() { _ = row.Scan() })
+		err := r.read(ctx, run, func() { _ = row.Scan() })
 		if row == nil {
 			row = failing{err}.row()
 		}
 	} else {
 		r.toPrimary(info)
-		row = r.p.primary.QueryRowContext(ctx, query, args...)
-		r.wrote = info.Class != sqlclass.Read
+		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
+		_ = run(nil)
 	}
 	if r.wrote {
 		if err := row.Err(); err != nil {
-			r.settleWrite(ctx, info, err)
+			r.settle(ctx, info, err)
 		} else {
 			r.p.noticeSettings(info)
 			r.committing(ctx, rowsOf(row))
@@ -175,12 +233,12 @@ func (r *route) toPrimary(info sqlclass.Info) {
 	case info.Class == sqlclass.Unknown:
 		reason = policy.ReasonUnknownStatement
 	}
+	r.attempts++
 	r.ranOn(nil, reason)
 }
 
-// settleWrite records how a statement that is not a read ended outside a
-// transaction.
-func (r *route) settleWrite(ctx context.Context, info sqlclass.Info, err error) {
+// settle records how a statement that is not a read ended outside a transaction.
+func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
 	if info.Class == sqlclass.Read {
 		return
 	}

@@ -24,7 +24,7 @@ type server struct {
 	index    int
 	dialer   *dialer
 	pool     *sql.DB
-	prepared *gorm.PreparedStmtDB // for statements that come in prepared mode
+	prepared *statements // for statements that come in prepared mode
 	inFlight atomic.Int64
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
@@ -37,7 +37,7 @@ type server struct {
 	end   context.CancelCauseFunc
 }
 
-func newServer(i int, r Replica, d *dialer, size Pool, prepared *gorm.Config) *server {
+func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
 	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
@@ -45,7 +45,7 @@ func newServer(i int, r Replica, d *dialer, size Pool, prepared *gorm.Config) *s
 	s.pool.SetMaxIdleConns(size.MaxIdle)
 	s.pool.SetConnMaxLifetime(size.MaxLifetime)
 	s.pool.SetConnMaxIdleTime(size.MaxIdleTime)
-	s.prepared = gorm.NewPreparedStmtDB(s.pool, prepared.PrepareStmtMaxSize, prepared.PrepareStmtTTL)
+	s.prepared = newStatements(s.pool, prepare)
 	return s
 }
 
@@ -105,15 +105,20 @@ func (s *server) why(ctx, life context.Context, err error) error {
 
 // greet makes a new connection read-only and tells the monitor what it reached.
 func (s *server) greet(ctx context.Context, h *heldConn) error {
-	text, err := askDriver(ctx, h, lsn.ConnectSQL)
-	if err != nil {
-		return err
+	for {
+		before := s.monitor.Look(s.index)
+		text, err := askDriver(ctx, h, lsn.ConnectSQL)
+		if err != nil {
+			return err
+		}
+		c, err := lsn.ParseConnect(text)
+		if err != nil {
+			return err
+		}
+		if again, err := before.Connected(c); !again || err != nil {
+			return err
+		}
 	}
-	c, err := lsn.ParseConnect(text)
-	if err != nil {
-		return err
-	}
-	return s.monitor.Connected(s.index, c)
 }
 
 // askDriver reads the one text that a query of package lsn answers.
@@ -175,6 +180,6 @@ func (s *server) revive() {
 
 func (s *server) close() error {
 	s.die()
-	s.prepared.Close()
+	s.prepared.close()
 	return errors.Join(s.pool.Close(), s.dialer.close())
 }

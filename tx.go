@@ -19,25 +19,27 @@ import (
 // a BeginTx: GORM takes that for "not in a transaction yet".
 type trackedTx struct {
 	p     *Plugin
+	ctx   context.Context // of Begin: when it is done, database/sql rolls back
 	inner gorm.Tx
 
 	wrote     atomic.Bool
+	nobodys   atomic.Bool // something was written without any session
 	insert    atomic.Bool // synchronous_commit was touched
 	everybody atomic.Bool // the schema was touched
+	byText    atomic.Bool // COMMIT or ROLLBACK came as a text
 
 	// Statements of one transaction may run concurrently, and each may bring a
 	// session in its own context.
-	mu    sync.Mutex
-	marks []*marks
-	over  bool
+	mu         sync.Mutex
+	marks      []*marks
+	committing bool
+	over       bool
+	unhook     func() bool // no longer end with ctx
 }
 
 // begin opens a transaction: on the primary, unless it is a read-only one that a
 // replica may serve.
 func (p *Plugin) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
-	if p.closed.Load() {
-		return nil, ErrClosed
-	}
 	if tx, ok := readonlyguard.UnsentTx(ctx); ok {
 		return tx, nil
 	}
@@ -49,7 +51,7 @@ func (p *Plugin) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool,
 		}
 		opts = &readOnly
 	}
-	if opts != nil && opts.ReadOnly && len(p.servers) > 0 && mayRunOnReplica(opts.Isolation) {
+	if opts != nil && opts.ReadOnly && len(p.servers) > 0 && !p.closed.Load() && mayRunOnReplica(opts.Isolation) {
 		return &readOnlyTx{p: p, ctx: ctx, opts: *opts}, nil
 	}
 	t, err := p.beginTracked(ctx, opts)
@@ -64,8 +66,8 @@ func (p *Plugin) beginTracked(ctx context.Context, opts *sql.TxOptions) (*tracke
 	if err != nil {
 		return nil, err
 	}
-	t := &trackedTx{p: p, inner: inner}
-	t.join(marksOf(ctx))
+	t := &trackedTx{p: p, ctx: ctx, inner: inner}
+	t.join(ctx)
 	return t, nil
 }
 
@@ -97,7 +99,11 @@ func (p *Plugin) beginPrimary(ctx context.Context, opts *sql.TxOptions) (gorm.Tx
 }
 
 // join adds the session of a statement to those that the commit concerns.
-func (t *trackedTx) join(m *marks) {
+func (t *trackedTx) join(ctx context.Context) {
+	m := marksOf(ctx)
+	if m.session == nil && m.request == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, have := range t.marks {
@@ -106,13 +112,21 @@ func (t *trackedTx) join(m *marks) {
 		}
 	}
 	t.marks = append(t.marks, m)
-	if m.session != nil && !t.over {
-		m.session.open.Add(1)
+	if m.session == nil || t.over {
+		return
+	}
+	m.session.open.Add(1)
+	if t.unhook == nil && t.ctx.Done() != nil {
+		// Code that ends a transaction by cancelling its context need not call
+		// Rollback, and its sessions would never get a token again.
+		t.unhook = context.AfterFunc(t.ctx, t.abandoned)
 	}
 }
 
-// saw takes in a statement of the transaction.
-func (t *trackedTx) saw(query string) {
+// saw takes in a statement of the transaction, and tells whether it may commit by
+// itself.
+func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
+	t.join(ctx)
 	info := t.p.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		t.insert.Store(true)
@@ -120,47 +134,74 @@ func (t *trackedTx) saw(query string) {
 			t.p.noticeSettings(info) // it outlives the transaction
 		}
 	}
+	over := t.byText.Load() // what comes now commits by itself
+	switch info.Verb {
+	case sqlclass.Commit, sqlclass.Rollback, sqlclass.PrepareTransaction:
+		t.byText.Store(true)
+	}
 	if info.Class == sqlclass.Read || effectOf(info).none {
-		return
+		return false
 	}
 	if info.Flags.Has(sqlclass.DDL) {
 		t.everybody.Store(true)
 	}
+	if marksOf(ctx).session == nil && marksOf(t.ctx).session == nil {
+		t.nobodys.Store(true)
+	}
 	t.wrote.Store(true)
+	return over || info.Verb == sqlclass.Commit || info.Flags.Has(sqlclass.Multi|sqlclass.TxControl)
+}
+
+// endedByText records what a text has committed. Whatever comes after it is no
+// longer in the transaction, which the driver does not know.
+func (t *trackedTx) endedByText(committed bool) {
+	if committed {
+		t.byText.Store(true)
+		t.record()
+	}
 }
 
 // PrepareContext implements gorm.ConnPool.
 func (t *trackedTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	t.saw(query)
+	t.saw(ctx, query)
 	return t.inner.PrepareContext(ctx, query)
 }
 
 // ExecContext implements gorm.ConnPool.
 func (t *trackedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	t.saw(query)
-	return t.inner.ExecContext(ctx, query, args...)
+	commits := t.saw(ctx, query)
+	result, err := t.inner.ExecContext(ctx, query, args...)
+	t.endedByText(commits)
+	return result, err
 }
 
 // QueryContext implements gorm.ConnPool.
 func (t *trackedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	t.saw(query)
-	return t.inner.QueryContext(ctx, query, args...)
+	commits := t.saw(ctx, query)
+	rows, err := t.inner.QueryContext(ctx, query, args...)
+	t.endedByText(commits)
+	return rows, err
 }
 
 // QueryRowContext implements gorm.ConnPool.
 func (t *trackedTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	t.saw(query)
-	return t.inner.QueryRowContext(ctx, query, args...)
+	commits := t.saw(ctx, query)
+	row := t.inner.QueryRowContext(ctx, query, args...)
+	t.endedByText(commits)
+	return row
 }
 
 // StmtContext implements gorm.Tx. In prepared mode every statement comes this
 // way, without its text.
 func (t *trackedTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
-	if text, ok := textOf(stmt); ok {
-		t.saw(text)
-	} else {
+	if text, ok := textOf(stmt); !ok {
+		t.join(ctx)
 		t.wrote.Store(true)
+		t.nobodys.Store(true)
 		t.insert.Store(true)
+		t.byText.Store(true)
+	} else if t.saw(ctx, text) {
+		t.byText.Store(true)
 	}
 	return t.inner.StmtContext(ctx, stmt)
 }
@@ -177,27 +218,22 @@ func textOf(stmt *sql.Stmt) (string, bool) {
 
 // Commit implements gorm.TxCommitter.
 func (t *trackedTx) Commit() error {
+	t.mu.Lock()
+	t.committing = true
+	t.mu.Unlock()
 	err := t.inner.Commit()
 	// Recorded before the sessions are let go of, so that nobody can take a
 	// token without it.
 	defer t.end()
-	if !t.wrote.Load() {
-		return err
-	}
-	marks := t.concerned()
-	switch retry.OfWrite(err) {
-	case retry.Committed:
-		for _, m := range marks {
-			t.p.wrote(m, t.insert.Load(), t.everybody.Load())
+	outcome := retry.OfWrite(err)
+	switch {
+	case !t.wrote.Load():
+	case outcome == retry.Committed || outcome != retry.Unknown && t.byText.Load():
+		t.record()
+	case outcome == retry.Unknown:
+		for _, m := range t.concerned() {
+			t.p.unsureOf(m, t.everybody.Load())
 		}
-		if t.everybody.Load() {
-			t.p.resetPrepared()
-		}
-	case retry.Unknown:
-		for _, m := range marks {
-			t.p.unsure(m)
-		}
-	case retry.RolledBack, retry.NeverSent:
 	}
 	return err
 }
@@ -205,35 +241,63 @@ func (t *trackedTx) Commit() error {
 // Rollback implements gorm.TxCommitter.
 func (t *trackedTx) Rollback() error {
 	err := t.inner.Rollback()
+	if t.byText.Load() && t.wrote.Load() {
+		t.record()
+	}
 	t.end()
 	return err
 }
 
-// concerned returns whose writes the transaction holds: of those that have a
-// session, or of nobody in particular when none has.
+// record records that what was written has been committed.
+func (t *trackedTx) record() {
+	everybody := t.everybody.Load()
+	for _, m := range t.concerned() {
+		t.p.wrote(m, t.insert.Load(), everybody)
+	}
+	if everybody {
+		t.p.resetPrepared()
+	}
+}
+
+// concerned returns whose writes the transaction holds: of the sessions of its
+// statements, and of nobody in particular where something was written without
+// any.
 func (t *trackedTx) concerned() []*marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var named []*marks
-	for _, m := range t.marks {
-		if m.session != nil {
-			named = append(named, m)
-		}
+	all := t.marks[:len(t.marks):len(t.marks)]
+	if t.nobodys.Load() || len(all) == 0 {
+		all = append(all, noMarks)
 	}
-	if len(named) == 0 {
-		return t.marks
-	}
-	return named
+	return all
 }
 
 // end lets go of the sessions, once.
 func (t *trackedTx) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.letGo()
+}
+
+// abandoned is end when the context of Begin is done: database/sql rolls back by
+// itself, unless a COMMIT is under way, which ends by itself too.
+func (t *trackedTx) abandoned() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.committing {
+		t.letGo()
+	}
+}
+
+// letGo is end for a caller who holds mu.
+func (t *trackedTx) letGo() {
 	if t.over {
 		return
 	}
 	t.over = true
+	if t.unhook != nil {
+		t.unhook()
+	}
 	for _, m := range t.marks {
 		if m.session != nil {
 			m.session.open.Add(-1)

@@ -46,7 +46,7 @@ type primary struct {
 	delay    time.Duration // wal_writer_delay
 
 	lastFlush lsn.LSN // at the regular sample before
-	nudged    lsn.LSN // flush position after the last nudge
+	nudged    lsn.LSN // whoever has replayed the last nudge has at least this
 	nudgedAt  time.Time
 }
 
@@ -133,6 +133,12 @@ func (m *Monitor) samplePrimary() {
 
 // capture asks the primary for its position only.
 func (m *Monitor) capture() {
+	if m.primary.fails > 0 {
+		// The connection may be to a standby that takes over in this moment: its
+		// position would be put down to the history of the primary before it.
+		m.samplePrimary()
+		return
+	}
 	ctx, cancel := m.timeout()
 	defer cancel()
 	m.mu.Lock()
@@ -272,6 +278,9 @@ func (m *Monitor) nudgeIsDue() bool {
 }
 
 func (m *Monitor) nudge() {
+	m.mu.Lock()
+	before := m.primary.flush
+	m.mu.Unlock()
 	ctx, cancel := m.timeout()
 	err := m.cfg.Primary.Source.Nudge(ctx)
 	cancel()
@@ -284,7 +293,8 @@ func (m *Monitor) nudge() {
 		// Not allowed, most likely: asking each second would fill the server's log.
 		m.primary.nudgedAt = m.primary.nudgedAt.Add(nudgeBan)
 	}
-	m.primary.nudged, m.primary.lastFlush = m.primary.flush, m.primary.flush
+	// Not the flush position of now: it may rest inside a record again.
+	m.primary.nudged, m.primary.lastFlush = before+1, m.primary.flush
 	m.mu.Unlock()
 }
 

@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -13,8 +12,8 @@ import (
 
 const (
 	// pollFirst is the pause before a replica that somebody waits for is asked
-	// again; it grows by half each time, to pollMost while somebody waits and to
-	// SampleEvery after that.
+	// again, whoever else comes and waits; it grows by half each time, to
+	// pollMost. Where nobody waits and it is only measured, pollMost is the least.
 	pollFirst = 200 * time.Microsecond
 	pollMost  = time.Millisecond
 	// deadAfter failed probes in a row mean that a server is gone.
@@ -40,6 +39,7 @@ type replica struct {
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
+	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -70,13 +70,21 @@ func (r *replica) run(rng *rand.Rand) {
 	every := func() time.Duration { return jitter(rng, r.m.cfg.SampleEvery) }
 	regular := time.Now().Add(every())
 	poll := pollFirst
-	timer := time.NewTimer(time.Until(regular))
+	due := regular
+	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	for {
 		select {
 		case <-r.m.ctx.Done():
 			return
 		case <-r.poke:
+			if early := r.early(); !early.IsZero() {
+				if early.Before(due) {
+					due = early
+					timer.Reset(time.Until(due))
+				}
+				continue
+			}
 		case <-timer.C:
 		}
 		r.m.mu.Lock()
@@ -101,8 +109,25 @@ func (r *replica) run(rng *rand.Rand) {
 		} else {
 			poll = pollFirst
 		}
+		due = time.Now().Add(next)
 		timer.Reset(next)
 	}
+}
+
+// early returns when r may be asked again if it was asked just now, and else
+// zero. Every reader that waits pokes r again when it hears the news of the last
+// answer; without this they would keep the server answering without a pause.
+func (r *replica) early() time.Time {
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	now, pause := time.Now(), pollMost
+	if now.Before(r.m.want.until) {
+		pause = pollFirst
+	}
+	if next := r.began.Add(pause); r.up && now.Before(next) {
+		return next
+	}
+	return time.Time{}
 }
 
 // wanted reports whether r lacks a position that was asked for, for how long,
@@ -111,10 +136,12 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
-	if now.Sub(w.until) > 5*r.m.cfg.SampleEvery {
-		return false, false, 0 // nobody has asked for a while
+	waiting = now.Before(w.until)
+	wanted = r.up && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
+	if !waiting || !wanted {
+		r.pollFor = 0
 	}
-	return now.Before(w.until), r.up && r.role == policy.RoleStandby && r.known < w.lsn, now.Sub(w.at)
+	return waiting, wanted, now.Sub(w.at)
 }
 
 // sampleFull asks r everything.
@@ -290,7 +317,7 @@ func (r *replica) view() policy.Replica {
 	p := &r.m.primary
 	v := policy.Replica{
 		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups,
-		Role: r.role, AllowPrimary: r.target.AllowPrimary,
+		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
@@ -306,6 +333,12 @@ func (r *replica) view() policy.Replica {
 		}
 	}
 	return v
+}
+
+// standsIn reports whether r, which is not in recovery, is the primary itself.
+// Another primary (a replica that was promoted) shows another history.
+func (r *replica) standsIn() bool {
+	return r.role != policy.RolePrimary || r.sample.History() == r.m.primary.history
 }
 
 func (r *replica) publish() {
@@ -344,42 +377,4 @@ func (r *replica) failed(err error) {
 		}
 		r.m.changed(r.i, StateDown, err)
 	}
-}
-
-// Connected takes in what a new connection of replica i's read pool reached. It
-// must be called before the connection is used: when the server shows less than
-// it was known to show, or is another one, every approval so far is void.
-func (m *Monitor) Connected(i int, c lsn.Connect) error {
-	r := m.replicas[i]
-	m.mu.Lock()
-	var events []Change
-	same := r.server.System == c.System && r.server.Started == c.Started
-	switch {
-	case !c.InRecovery && r.target.AllowPrimary:
-	case !c.InRecovery:
-		m.mu.Unlock()
-		r.wake()
-		return fmt.Errorf("%w: replica %q is a primary and is not read from; set Replica.AllowPrimaryAsReplica if that is meant", ErrNotStandby, r.target.Name)
-	case r.server.Started == 0:
-		r.minSince = min(r.minSince, c.Replay)
-	case !same, c.Replay < r.known:
-		r.gen.Add(1)
-		r.doubts++
-		r.up = false
-		r.stranger = r.stranger || !same
-		if same {
-			r.known, r.replayedAt = 0, time.Time{}
-			events = append(events, Change{Replica: i, State: StateRegressed})
-		}
-		r.minSince = min(r.minSince, c.Replay)
-		r.publish()
-	default:
-		r.minSince = min(r.minSince, c.Replay)
-	}
-	m.mu.Unlock()
-	m.emit(events)
-	if len(events) > 0 || !same {
-		r.wake()
-	}
-	return nil
 }

@@ -93,10 +93,10 @@ func (m *Monitor) await(ctx context.Context, until time.Time, done, hope func() 
 }
 
 // Want says that somebody waits, until the given time, for a replica to replay
-// at; the primary had that position at time at. Replicas that have not replayed
-// it are asked at once, and again and again until they have or nobody waits any
-// more, once for all who wait. With until in the past it only measures how long
-// the replicas take.
+// need; the primary had that position at time at. The two replicas that will
+// most likely be first are asked at once, and again and again until they have it
+// or nobody waits any more, once for all who wait. With until in the past it only
+// measures how long the replicas take.
 func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	m.mu.Lock()
 	if need > m.want.lsn {
@@ -105,19 +105,34 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	if until.After(m.want.until) {
 		m.want.until = until
 	}
-	poke := m.quickest(need)
-	m.mu.Unlock()
-	for _, r := range poke {
-		if r != nil {
-			r.wake()
+	defer m.mu.Unlock()
+	asked := 0
+	for _, r := range m.replicas {
+		if r.pollFor >= need {
+			asked++ // by itself, until it has it or nobody waits any more
 		}
+	}
+	if asked >= askedPerWait {
+		return
+	}
+	for _, r := range m.quickest(need) {
+		if r == nil || r.pollFor >= need {
+			continue
+		}
+		if time.Now().Before(until) {
+			r.pollFor = need
+		}
+		r.wake()
 	}
 }
 
-// quickest returns the replicas that will most likely reach need first, at most
-// two: asking all of many replicas would cost more than the wait saves. Equally
+// askedPerWait is how many replicas are asked for one position: asking all of
+// many replicas would cost more than the wait saves.
+const askedPerWait = 2
+
+// quickest returns the replicas that will most likely reach need first. Equally
 // quick ones take turns. The caller holds m.mu.
-func (m *Monitor) quickest(need lsn.LSN) (best [2]*replica) {
+func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 	m.turn++
 	n := len(m.replicas)
 	for k := range n {

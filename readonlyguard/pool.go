@@ -61,9 +61,5 @@ func (p *pool) Ping() error {
 	if pinger, ok := p.ConnPool.(interface{ Ping() error }); ok {
 		return pinger.Ping()
 	}
-	db, err := p.GetDBConn()
-	if err != nil {
-		return err
-	}
-	return db.Ping()
+	return gorm.ErrInvalidDB
 }

@@ -55,6 +55,9 @@ func (r Reader) Debug() Reader { return Reader{r.db.Debug()} }
 //
 //	r.Transaction(report, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 func (r Reader) Transaction(fc func(tx Reader) error, opts ...*sql.TxOptions) error {
+	if r.db.Error != nil {
+		return r.db.Error // gorm would begin a transaction, see the error, and leave both
+	}
 	return r.db.Transaction(func(tx *gorm.DB) error { return fc(Reader{tx}) }, opts...)
 }
 

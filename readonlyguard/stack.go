@@ -36,13 +36,17 @@ func functionName(fn any) string {
 	return runtime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name()
 }
 
-// nearDepth is how far above the guard the callers are that it asks for: a savepoint of CreateInBatches has nine
-// frames between, and wrappers of pools and dialectors add theirs.
-const nearDepth = 24
+// How far above the guard the callers are that it asks for. A query has gorm's processor and Find between, and asks
+// often; a savepoint of CreateInBatches has nine frames, and wrappers of pools and dialectors add theirs.
+const (
+	findDepth        = 6
+	transactionDepth = 24
+)
 
 // fromWritingFind reports whether the query in progress is the first half of a write.
 func fromWritingFind() bool {
-	return nearCaller(func(name string) bool { return name == fnFind }, func(frames *runtime.Frames) bool {
+	var pcs [findDepth]uintptr
+	return nearCaller(pcs[:runtime.Callers(2, pcs[:])], func(name string) bool { return name == fnFind }, func(frames *runtime.Frames) bool {
 		caller, _ := frames.Next()
 		return caller.Function == fnFirstOrCreate || caller.Function == fnForOwners
 	})
@@ -52,7 +56,8 @@ func fromWritingFind() bool {
 // it does only to write: in methods that write in several statements, and around every write. The latter gets here
 // only in a dry run, for which gorm begins a transaction all the same.
 func fromWritingTransaction() bool {
-	return nearCaller(func(name string) bool { return name == fnBegin || name == fnSavePoint }, func(frames *runtime.Frames) bool {
+	var pcs [transactionDepth]uintptr
+	return nearCaller(pcs[:runtime.Callers(2, pcs[:])], func(name string) bool { return name == fnBegin || name == fnSavePoint }, func(frames *runtime.Frames) bool {
 		frame, _ := frames.Next()
 		if frame.Function != fnTransaction {
 			return frame.Function == fnDefaultTx
@@ -63,9 +68,8 @@ func fromWritingTransaction() bool {
 }
 
 // nearCaller goes up the stack to the first function that is wanted, and lets then judge the frames above it.
-func nearCaller(wanted func(name string) bool, then func(above *runtime.Frames) bool) bool {
-	var pcs [nearDepth]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+func nearCaller(pcs []uintptr, wanted func(name string) bool, then func(above *runtime.Frames) bool) bool {
+	frames := runtime.CallersFrames(pcs)
 	for {
 		frame, more := frames.Next()
 		if !more {

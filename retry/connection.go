@@ -3,6 +3,7 @@ package retry
 import (
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 const (
 	textPoolClosed     = "sql: database is closed"
 	textStmtClosed     = "sql: statement is closed"
+	textConnClosed     = "conn closed"
 	textCommitRollback = "commit unexpectedly resulted in rollback"                 // pgx: COMMIT answered with ROLLBACK
 	textCommitFailedTx = "pq: Could not complete operation in a failed transaction" // lib/pq: the same
 )
@@ -68,20 +70,32 @@ func safeToRetry(err error) bool {
 }
 
 // neverSent reports whether this layer proves that the server cannot have run the statement.
+//
+// driver.ErrBadConn is no such proof, whatever its contract says: pgx before v5.13 returns it, and says that it is
+// safe to retry, for a connection that was closed while it waited for the answer, to a COMMIT also. What its errors
+// then end in is "conn closed", which is all that is left of the broken connection.
 func neverSent(err error) bool {
 	if safeToRetry(err) {
-		return true
+		return !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !endsInClosedConn(err)
 	}
 	if op, ok := err.(*net.OpError); ok && op.Op == "dial" { //nolint:errorlint // one layer at a time
 		return true
 	}
 	switch {
-	case is(err, driver.ErrBadConn), // its contract: only where the server cannot have run it
-		is(err, sql.ErrConnDone), is(err, sql.ErrTxDone),
+	case is(err, sql.ErrConnDone), is(err, sql.ErrTxDone),
 		err.Error() == textPoolClosed, err.Error() == textStmtClosed:
 		return true
 	}
 	return isConnectError(err)
+}
+
+func endsInClosedConn(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err.Error() == textConnClosed {
+			return true
+		}
+	}
+	return false
 }
 
 // sqlState returns the SQLSTATE of this layer.

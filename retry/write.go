@@ -39,7 +39,7 @@ func (o Outcome) Happened() bool { return o != RolledBack && o != NeverSent }
 // OfWrite judges how an autocommit write, or a COMMIT, ended. A nil error is [Committed]; what is not proven
 // otherwise is [Unknown]: a connection that broke, a context that ended while the server was at work (it cancels
 // the wait for a synchronous replica, not the commit: an error is returned, and the row is there), a server that
-// was shut down.
+// was shut down, a driver.ErrBadConn.
 //
 // It needs the error of the driver itself. Where gorm has put a second error behind the first (which it keeps as
 // text only), or has translated it, the answer is Unknown.

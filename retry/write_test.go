@@ -63,18 +63,22 @@ func TestOfWrite_Connection(t *testing.T) {
 		{"the driver does not say, the server does", safe{pg("23505", "duplicate key"), false}, retry.RolledBack},
 		{"refused", opError("dial", syscall.ECONNREFUSED), retry.NeverSent},
 		{"dns only", &net.DNSError{Err: "no such host", Name: "pg1"}, retry.Unknown},
-		{"bad conn", driver.ErrBadConn, retry.NeverSent},
-		{"bad conn by Is", retryable{opaque}, retry.NeverSent},
+		{"bad conn, which pgx also says of a COMMIT that was sent", driver.ErrBadConn, retry.Unknown},
+		{"bad conn by Is", retryable{opaque}, retry.Unknown},
+		{"closed, which pgx says is safe, also of a COMMIT that was sent", safe{errors.New("conn closed"), true}, retry.Unknown},
+		{"closed, decorated", safe{fmt.Errorf("exec: %w", errors.New("conn closed")), true}, retry.Unknown},
+		{"an answer that did not come is not safe", safe{io.ErrUnexpectedEOF, true}, retry.Unknown},
+		{"busy", safe{errors.New("conn busy"), true}, retry.NeverSent},
 		{"conn done", sql.ErrConnDone, retry.NeverSent},
 		{"tx done", sql.ErrTxDone, retry.NeverSent},
 		{"COMMIT answered with ROLLBACK", pgx.ErrTxCommitRollback, retry.RolledBack},
 		{"the same, wrapped", fmt.Errorf("pay: %w", pgx.ErrTxCommitRollback), retry.RolledBack},
 		{"the same from lib/pq", errors.New("pq: Could not complete operation in a failed transaction"), retry.RolledBack},
 		{"scan of a returned row", errors.New("sql: Scan error on column index 0"), retry.Unknown},
-		{"rolled back, and unsent afterwards", errors.Join(pg("23505", "duplicate key"), driver.ErrBadConn), retry.RolledBack},
-		{"unsent, and unsent again", errors.Join(driver.ErrBadConn, sql.ErrTxDone), retry.NeverSent},
-		{"lost, and unsent afterwards", errors.Join(io.ErrUnexpectedEOF, driver.ErrBadConn), retry.Unknown},
-		{"lost, and unsent afterwards, by gorm", fmt.Errorf("%v; %w", io.ErrUnexpectedEOF, driver.ErrBadConn), retry.Unknown},
+		{"rolled back, and unsent afterwards", errors.Join(pg("23505", "duplicate key"), sql.ErrConnDone), retry.RolledBack},
+		{"unsent, and unsent again", errors.Join(sql.ErrConnDone, sql.ErrTxDone), retry.NeverSent},
+		{"lost, and unsent afterwards", errors.Join(io.ErrUnexpectedEOF, sql.ErrTxDone), retry.Unknown},
+		{"lost, and unsent afterwards, by gorm", fmt.Errorf("%v; %w", io.ErrUnexpectedEOF, sql.ErrTxDone), retry.Unknown},
 		{"translated by gorm", fmt.Errorf("%w: %w", gorm.ErrDuplicatedKey, pg("23505", "duplicate key")), retry.Unknown},
 		{"an empty join", emptyJoin{}, retry.Unknown},
 		{"wraps nothing", emptyWrap{}, retry.Unknown},
@@ -88,7 +92,7 @@ func TestOfWrite_Connection(t *testing.T) {
 func TestOfWrite_SeesThatGormHidesAnError(t *testing.T) {
 	db := &gorm.DB{Config: &gorm.Config{}}
 	_ = db.AddError(io.ErrUnexpectedEOF)
-	_ = db.AddError(driver.ErrBadConn)
+	_ = db.AddError(sql.ErrTxDone)
 	assert.Equal(t, retry.Unknown, retry.OfWrite(db.Error), db.Error.Error())
 }
 

@@ -63,7 +63,11 @@ if ! used_go=$(go env GOVERSION 2>"$log"); then
 fi
 newest=$(printf '%s\n' "$wanted_go" "${used_go#go}" | sort -V | tail -n 1)
 [ "$newest" = "${used_go#go}" ] || fail go "$used_go is too old: go.mod asks for Go $wanted_go or newer"
-item go "${used_go#go} ($(command -v go))"
+if [ "$used_go" = "$local_go" ]; then
+	item go "${used_go#go} ($(command -v go))"
+else
+	item go "${used_go#go}, which $local_go fetches because go.mod asks for it ($(command -v go))"
+fi
 
 # --- A C compiler, for the race detector.
 compiler=$(go env CC)

@@ -73,11 +73,21 @@ func (c Claim) AfterUnsure(until, now time.Time) Claim {
 }
 
 // Expire returns the claim once Unsure has passed: next is the number of the
-// first capture that starts from now on. It needs the insert position, because
-// nothing is known of how the unknown write was committed.
+// first capture that starts from now on.
 func (c Claim) Expire(next uint64, h lsn.History) Claim {
 	c.Unsure = time.Time{}
-	c.Capture, c.Insert, c.History = max(c.Capture, next), true, h
+	return c.AfterDoubt(next, h)
+}
+
+// AfterDoubt returns the claim after a doubt that has ended, here or in another
+// process: next is the number of the first capture that starts from now on. It
+// needs the insert position, because nothing is known of how the unknown write
+// was committed.
+func (c Claim) AfterDoubt(next uint64, h lsn.History) Claim {
+	if c.Capture == 0 {
+		c.History = h // else that of the oldest open write, as in AfterWrite
+	}
+	c.Capture, c.Insert = max(c.Capture, next), true
 	return c
 }
 

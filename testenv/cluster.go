@@ -88,6 +88,9 @@ func (c *Cluster) loadExtensions(ctx context.Context) error {
 // CreateDatabase makes a database and returns when every replica has it that no fault holds back.
 // A database costs a tenth of a cluster, and isolates tests that share one.
 func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
+	if c.life.Err() != nil {
+		return fmt.Errorf("readsplit: testenv: create database %q: %w", name, errClosed)
+	}
 	ctx, cancel := c.while(ctx)
 	defer cancel()
 	err := c.Primary().query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -105,6 +108,9 @@ func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 // for a minute when ctx has no deadline, and names the replicas that are behind, their positions
 // and their faults when it gives up.
 func (c *Cluster) WaitCaughtUp(ctx context.Context) error {
+	if c.life.Err() != nil {
+		return fmt.Errorf("readsplit: testenv: wait for the replicas: %w", errClosed)
+	}
 	ctx, cancel := c.while(ctx)
 	defer cancel()
 	return c.waitCaughtUp(ctx, c.Replicas())

@@ -73,13 +73,13 @@ func TestTwoFaultsUndoneInAnyOrder(t *testing.T) {
 	// A server that is down or frozen shows nothing else.
 	dark := map[faultKind]bool{stopped: true, killed: true, frozen: true}
 	for _, pair := range [][2]faultKind{
-		{paused, paused}, {paused, cut}, {paused, delayed}, {paused, frozen}, {paused, stopped}, {paused, killed},
-		{paused, promoted}, {cut, frozen}, {cut, killed}, {cut, promoted}, {delayed, stopped}, {delayed, paused},
-		{frozen, cut}, {frozen, stopped}, {frozen, killed}, {stopped, cut}, {stopped, killed},
-		{promoted, cut}, {promoted, frozen}, {promoted, killed}, {crashed, paused}, {paused, crashed},
+		{paused, paused}, {paused, cut}, {paused, delayed}, {paused, frozen}, {paused, killed}, {paused, promoted},
+		{cut, frozen}, {cut, killed}, {delayed, stopped}, {frozen, stopped}, {frozen, killed}, {stopped, cut},
+		{stopped, killed}, {promoted, cut}, {promoted, frozen}, {promoted, killed}, {crashed, paused}, {paused, crashed},
 	} {
 		for order := range 2 {
 			t.Run(fmt.Sprintf("%s and %s order %d", pair[0], pair[1], order), func(t *testing.T) {
+				t.Cleanup(func() { require.NoError(t, c.UndoAll()) }) // of a run that failed halfway
 				name := table(t, c)
 				var undos [2]Undo
 				var err error
@@ -96,12 +96,8 @@ func TestTwoFaultsUndoneInAnyOrder(t *testing.T) {
 				} else {
 					inForce(t, r, left)
 				}
-				if !dark[left] && left != promoted && left != delayed {
-					gone := pair[order]
+				if !dark[left] && left != promoted {
 					assert.True(t, one[bool](t, r, "SELECT pg_is_in_recovery()"))
-					if gone == cut {
-						assert.Equal(t, 1, one[int](t, r, "SELECT count(*) FROM pg_stat_wal_receiver"))
-					}
 				}
 				require.NoError(t, undos[1-order]())
 				require.NoError(t, undos[1-order]())
@@ -164,7 +160,7 @@ func TestFaultsThatCannotBe(t *testing.T) {
 func TestUndoAllEndsEverything(t *testing.T) {
 	c := whole(t)
 	for _, do := range []func(context.Context) (Undo, error){
-		c.Replica(0).PauseReplay, c.Replica(0).Freeze, c.Replica(1).Promote, c.Replica(1).Kill, c.Primary().Stop,
+		c.Primary().Stop, c.Replica(0).PauseReplay, c.Replica(0).Freeze, c.Replica(1).Promote, c.Replica(1).Kill,
 	} {
 		_, err := do(limit(t))
 		require.NoError(t, err)

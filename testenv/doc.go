@@ -53,7 +53,7 @@
 // Between each replica and its upstream is a relay of this process; Cut, LagNetwork and Follow
 // work there.
 //
-// Goroutines: one for each running server (two with a LogWriter), one for each relay and six for
+// Goroutines: one for each running server (two with a LogWriter), one for each relay and five for
 // each connection through it. [Cluster.Close] ends and joins them all, and every process.
 //
 // A process that dies without Close, by a panic, the time limit of go test or SIGKILL, leaves

@@ -9,7 +9,8 @@ import (
 )
 
 // Cut takes away the replica's connection to its upstream, and refuses new ones; clients still
-// reach the replica. Undo returns when it receives again, unless its upstream is down.
+// reach the replica. Undo returns when it receives again, unless its upstream is down, or its
+// replay is paused or delayed: PostgreSQL connects anew only when it needs more to replay.
 func (s *Server) Cut(ctx context.Context) (Undo, error) {
 	return s.inject(ctx, &fault{kind: cut}, func(ctx context.Context) error {
 		if err := s.fit(isReplica); err != nil {
@@ -18,6 +19,9 @@ func (s *Server) Cut(ctx context.Context) (Undo, error) {
 		s.setRelay()
 		if !s.running() || s.frozen {
 			return nil // it holds no connection, or cannot say so: the relay has closed it
+		}
+		if err := s.awaitAnswer(ctx); err != nil {
+			return err
 		}
 		return s.awaitCut(ctx)
 	})
@@ -52,7 +56,7 @@ func (s *Server) Follow(ctx context.Context, upstream *Server) (Undo, error) {
 		case !upstream.up.Load():
 			return fmt.Errorf("%w: its upstream %s is down or frozen", errUnfit, upstream)
 		}
-		if err := s.fit(isFollower, isAnswering); err != nil {
+		if err := s.ready(ctx, isFollower, isAnswering); err != nil {
 			return err
 		}
 		s.diverged = true
@@ -99,30 +103,42 @@ func (s *Server) awaitCut(ctx context.Context) error {
 func (s *Server) awaitStreaming(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
-	impossible := func() bool {
-		return s.under(cut, promoted) || !s.up.Load() || !s.upstream().up.Load()
+	const here = "SELECT count(*) > 0 FROM pg_stat_wal_receiver WHERE status = 'streaming'"
+	const there = "SELECT count(*) > 0 FROM pg_stat_replication WHERE state IN ('streaming', 'catchup') AND application_name = $1"
+	state := "it does not receive from " + s.upstream().name
+	look := func(ctx context.Context, replica, upstream *pgx.Conn) error {
+		return poll(ctx, 10*time.Millisecond, func() (bool, string, error) {
+			if s.cannotStream() {
+				return true, "", nil
+			}
+			var receives, sends bool
+			if err := replica.QueryRow(ctx, here).Scan(&receives); err != nil || !receives {
+				return false, state, err
+			}
+			err := upstream.QueryRow(ctx, there, s.name).Scan(&sends)
+			return sends, state, err
+		})
 	}
-	return poll(ctx, 5*time.Millisecond, func() (bool, string, error) {
-		if impossible() {
+	return poll(ctx, 10*time.Millisecond, func() (bool, string, error) {
+		if s.cannotStream() {
 			return true, "", nil
 		}
-		receiving, err := s.receives(ctx)
-		state := fmt.Sprintf("it does not receive from %s", s.upstream().name)
-		if err != nil {
-			state += ": " + err.Error() // the other end may be starting over just now
+		// One that freezes now would hold up the question, and by that end the wait.
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		err := s.query(attempt, func(ctx context.Context, replica *pgx.Conn) error {
+			return s.upstream().query(ctx, func(ctx context.Context, upstream *pgx.Conn) error {
+				return look(ctx, replica, upstream)
+			})
+		})
+		if err != nil { // one of them may be starting over just now
+			return false, state + ": " + err.Error(), nil
 		}
-		return receiving, state, nil
+		return true, "", nil
 	})
 }
 
-func (s *Server) receives(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	var here, there int
-	if err := s.ask(ctx, "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'", &here); err != nil || here == 0 {
-		return false, err
-	}
-	const senders = "SELECT count(*) FROM pg_stat_replication WHERE state IN ('streaming', 'catchup') AND application_name = '%s'"
-	err := s.upstream().ask(ctx, fmt.Sprintf(senders, s.name), &there)
-	return there > 0, err
+// cannotStream says that a fault in force keeps the replica from receiving.
+func (s *Server) cannotStream() bool {
+	return s.under(cut, promoted, paused, delayed) || !s.up.Load() || !s.upstream().up.Load()
 }

@@ -39,11 +39,12 @@ func (s *Server) Kill(ctx context.Context) (Undo, error) {
 // with Undo.
 func (s *Server) CrashBackend(ctx context.Context) (Undo, error) {
 	return s.inject(ctx, &fault{kind: crashed}, func(ctx context.Context) error {
-		if err := s.fit(isAnswering); err != nil {
+		if err := s.ready(ctx, isAnswering); err != nil {
 			return err
 		}
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
+		defer s.dropIdle()
 		return s.query(ctx, func(ctx context.Context, witness *pgx.Conn) error {
 			return s.query(ctx, func(ctx context.Context, victim *pgx.Conn) error {
 				if err := signal(int(victim.PgConn().PID()), sigKill); err != nil {

@@ -44,9 +44,15 @@ func TestStopAndKill(t *testing.T) {
 				port, born := s.Port(), one[time.Time](t, s, "SELECT pg_postmaster_start_time()")
 				run(t, c.Primary(), "INSERT INTO "+name+" VALUES (1)")
 				require.NoError(t, c.WaitCaughtUp(limit(t)))
+				var pids []int
+				for _, p := range living(t, s) {
+					pids = append(pids, p.pid)
+				}
+				require.NotEmpty(t, pids)
 				undo, err := fault.do(limit(t))
 				require.NoError(t, err)
 				inForce(t, s, fault.kind)
+				require.Empty(t, alive(t, pids))
 				logged, err := os.Stat(s.LogFile())
 				require.NoError(t, err)
 

@@ -14,7 +14,7 @@ import (
 // primary, on the same port.
 func (s *Server) Promote(ctx context.Context) (Undo, error) {
 	return s.inject(ctx, &fault{kind: promoted}, func(ctx context.Context) error {
-		if err := s.fit(isReplica, isAnswering); err != nil {
+		if err := s.ready(ctx, isReplica, isAnswering); err != nil {
 			return err
 		}
 		ctx, cancel := bounded(ctx, patience)

@@ -13,7 +13,7 @@ import (
 // fault restarts the server, although what was received until then may be applied in between.
 func (s *Server) PauseReplay(ctx context.Context) (Undo, error) {
 	return s.inject(ctx, &fault{kind: paused}, func(ctx context.Context) error {
-		if err := s.fit(isFollower, isAnswering); err != nil {
+		if err := s.ready(ctx, isFollower, isAnswering); err != nil {
 			return err
 		}
 		return s.setReplay(ctx)
@@ -27,7 +27,7 @@ func (s *Server) Delay(ctx context.Context, d time.Duration) (Undo, error) {
 		if d < time.Millisecond {
 			return fmt.Errorf("%w: the delay is %s and must be at least 1ms", errUnfit, d)
 		}
-		if err := s.fit(isFollower, isAnswering); err != nil {
+		if err := s.ready(ctx, isFollower, isAnswering); err != nil {
 			return err
 		}
 		return s.setDelay(ctx)

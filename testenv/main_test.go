@@ -121,9 +121,14 @@ func refused(t *testing.T, s *Server) {
 	require.ErrorContains(t, s.ask(limit(t), "SELECT 1", &answer), "connection refused")
 }
 
+// living lists the server's processes, for a test that no fault of it runs at the same time.
 func living(t *testing.T, s *Server) []process {
 	t.Helper()
-	members, err := family(0, s.dataDir)
+	pid := 0
+	if s.running() {
+		pid = s.postmaster.pid
+	}
+	members, err := family(pid, s.dataDir)
 	require.NoError(t, err)
 	return members
 }

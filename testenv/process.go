@@ -23,7 +23,7 @@ func (p process) stopped() bool { return p.state == 'T' || p.state == 't' }
 // their own, so no process group holds them; the folder finds those whose postmaster has died.
 // Postmaster is 0 when it has ended.
 func family(postmaster int, dataDir string) ([]process, error) {
-	if dir := workingDir(postmaster); dir != "" && dir != dataDir {
+	if dir := workingDir(postmaster); postmaster == 1 || dir != "" && dir != dataDir {
 		postmaster = 0 // it ended just now, and its number belongs to somebody else
 	}
 	all, err := processes()
@@ -45,7 +45,7 @@ func family(postmaster int, dataDir string) ([]process, error) {
 			add(p)
 		}
 	}
-	if postmaster > 1 { // process 0 is the parent of the system itself
+	if postmaster != 0 { // process 0 is the parent of the system itself
 		for queue := []int{postmaster}; len(queue) > 0; queue = queue[1:] {
 			for _, p := range children[queue[0]] {
 				add(p)

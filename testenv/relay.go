@@ -11,7 +11,7 @@ import (
 // relay is the network between a replica and its upstream: the replica connects to the relay's
 // port for all its life, and the relay decides what gets through.
 //
-// It starts one goroutine that accepts, and four for each connection; close ends and joins them.
+// It starts one goroutine that accepts, and five for each connection; close ends and joins them.
 type relay struct {
 	listener   net.Listener
 	life       context.Context

@@ -148,12 +148,12 @@ func (c *Cluster) begin(ctx context.Context) error {
 	if err := c.initialise(ctx, primary.dataDir); err != nil {
 		return err
 	}
-	if err := c.each(c.servers[1:], func(s *Server) error {
+	if err := each(c.servers[1:], func(s *Server) error {
 		return c.copyTree(ctx, primary.dataDir, s.dataDir, notCopied)
 	}); err != nil {
 		return err
 	}
-	if err := c.each(c.servers, func(s *Server) error {
+	if err := each(c.servers, func(s *Server) error {
 		if s == primary {
 			return s.start(ctx)
 		}
@@ -164,14 +164,14 @@ func (c *Cluster) begin(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := c.each(c.servers[1:], func(s *Server) error { return s.awaitStreaming(ctx) }); err != nil {
+	if err := each(c.servers[1:], func(s *Server) error { return s.awaitStreaming(ctx) }); err != nil {
 		return err
 	}
 	return c.loadExtensions(ctx)
 }
 
 // each runs f for all servers at once and joins the errors.
-func (c *Cluster) each(servers []*Server, f func(*Server) error) error {
+func each(servers []*Server, f func(*Server) error) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup
 	for i, s := range servers {
@@ -191,7 +191,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 
 func (c *Cluster) close(ctx context.Context) error {
 	c.finish()
-	errs := []error{c.each(c.servers, func(s *Server) error {
+	errs := []error{each(c.servers, func(s *Server) error {
 		// Faults under way have noticed that life ended, and give up their turn at once.
 		waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()

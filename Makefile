@@ -1,0 +1,53 @@
+# Everything runs on real PostgreSQL servers that are started for it and end with
+# it. `make` alone explains the targets.
+
+PG   ?= 15
+DEMO ?=
+
+GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
+
+# The modules of go.work, as go list's patterns.
+modules = $$(go list -m -f '{{.Dir}}/...')
+
+.PHONY: help
+help:
+	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
+	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
+	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
+	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
+	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
+	@echo 'make deps        install what is missing of what these need; they call it themselves'
+	@echo
+	@echo 'PG=15 or PG=18 chooses the PostgreSQL, for each of them; it is $(PG) now.'
+
+.PHONY: deps
+deps:
+	@scripts/deps.sh $(PG)
+
+.PHONY: test
+test: deps vet fmt
+	@# At most two packages at a time: each starts servers of its own.
+	READSPLIT_PG=$(PG) go test -race -shuffle=on -count=1 -p 2 $(modules)
+
+.PHONY: vet
+vet:
+	go vet $(modules)
+
+.PHONY: fmt
+fmt:
+	@unformatted=$$(gofmt -l .); \
+	if [ -n "$$unformatted" ]; then echo "gofmt -l . lists these, run gofmt -w on them:" $$unformatted; exit 1; fi
+
+.PHONY: demo
+demo: deps
+	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
+	@bin/bookstore -pg $(PG) $(DEMO)
+
+.PHONY: lint
+lint: vet fmt
+	go run $(GOLANGCI) run $(modules)
+
+.PHONY: cluster
+cluster: deps
+	@go build -buildvcs=false -o bin/cluster ./testenv/cmd/cluster
+	@bin/cluster -pg $(PG)

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the schema's connection
+
+	"github.com/readsplit/readsplit/examples/bookstore/shop"
+	"github.com/readsplit/readsplit/testenv"
+)
+
+// options are what a person may choose.
+type options struct {
+	orders      int // of the healthy phase
+	faultOrders int // of the others
+	stock       int // orders that the shop has before
+	seed        uint64
+	version     string // major version of PostgreSQL; "" for any
+	only        string // this phase alone; "" for all
+	verbose     bool
+}
+
+// errNotAsPromised is the end of a run whose outcomes are not what they have to be.
+var errNotAsPromised = errors.New("bookstore: not all is as it has to be, see above")
+
+// lab runs the phases and prints what they show.
+type lab struct {
+	options
+	out      io.Writer
+	progress *progress
+
+	cluster  *testenv.Cluster
+	counter  *counter
+	outcomes []*outcome
+	guard    *guarded
+	problems []string
+}
+
+// phases are run in this order.
+func (l *lab) phases() []struct {
+	name string
+	run  func(ctx context.Context) error
+} {
+	return []struct {
+		name string
+		run  func(ctx context.Context) error
+	}{
+		{"healthy", l.healthy},
+		{"replay_paused", l.replayPaused},
+		{"one_replica_paused", l.oneReplicaPaused},
+		{"replica_killed", l.replicaKilled},
+		{"read_only_guard", l.readOnlyGuard},
+	}
+}
+
+// run starts the servers, runs the phases, and ends everything.
+func (l *lab) run(ctx context.Context) (err error) {
+	began := time.Now()
+	l.progress.begin("starting a primary and two replicas", 0)
+	l.cluster, err = testenv.New(ctx, testenv.Config{
+		Version:  l.version,
+		Settings: map[string]string{"shared_preload_libraries": extension},
+	})
+	if err != nil {
+		return fmt.Errorf("bookstore: start the servers with %s, which comes with PostgreSQL's contrib modules: %w", extension, err)
+	}
+	defer func() {
+		l.progress.clear()
+		err = errors.Join(err, l.cluster.Close(context.WithoutCancel(ctx)))
+	}()
+	if err := l.prepare(ctx); err != nil {
+		return err
+	}
+	l.print("PostgreSQL %s, one primary and %d replicas; %d customers, %d orders; %d clients; seed %d",
+		l.cluster.Version(), len(l.cluster.Replicas()), customers, l.stock, clients, l.seed)
+	l.print("Reads are counted by the servers: each list names the one that made it (cluster_name), checked against %s.\n", extension)
+	for _, p := range l.phases() {
+		if l.only != "" && l.only != p.name {
+			continue
+		}
+		if err := p.run(ctx); err != nil {
+			return fmt.Errorf("bookstore: phase %s: %w", p.name, err)
+		}
+	}
+	l.print("\n%s", table(l.outcomes, l.guard))
+	if len(l.problems) > 0 {
+		l.print("NOT as it has to be (%v):", time.Since(began).Round(time.Second))
+		for _, p := range l.problems {
+			l.print("  %s", p)
+		}
+		return errNotAsPromised
+	}
+	l.print("All as it has to be: %d trials in %v.", len(l.outcomes), time.Since(began).Round(time.Second))
+	return nil
+}
+
+// prepare makes the shop on every server.
+func (l *lab) prepare(ctx context.Context) error {
+	l.progress.begin(fmt.Sprintf("filling the shop with %d orders", l.stock), 0)
+	if err := l.cluster.CreateDatabase(ctx, database); err != nil {
+		return err
+	}
+	db, err := sql.Open("pgx", l.cluster.Primary().DSNFor(database))
+	if err != nil {
+		return err
+	}
+	stock := shop.Stock{Customers: customers, Books: books, Orders: l.stock}
+	if err := errors.Join(shop.Create(ctx, db, stock), db.Close()); err != nil {
+		return err
+	}
+	l.counter, err = newCounter(ctx, l.cluster)
+	return err
+}
+
+func (l *lab) healthy(ctx context.Context) error {
+	for _, s := range []strategy{new(resolved), newSticky(customers), newRouted(customers), newRoutedWithoutSessions()} {
+		if err := l.try(ctx, &trial{phase: "healthy", strategy: s, orders: l.orders}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) replayPaused(ctx context.Context) error {
+	for _, s := range []strategy{new(resolved), newSticky(customers), newRouted(customers)} {
+		t := &trial{phase: "replay_paused", strategy: s, orders: l.faultOrders, fault: pauseReplay(l.cluster.Replicas())}
+		if err := l.try(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) oneReplicaPaused(ctx context.Context) error {
+	for _, s := range []strategy{new(resolved), newRouted(customers)} {
+		t := &trial{phase: "one_replica_paused", strategy: s, orders: l.faultOrders, fault: pauseOne(l.cluster.Replica(0))}
+		if err := l.try(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) replicaKilled(ctx context.Context) error {
+	return l.try(ctx, &trial{
+		phase: "replica_killed", strategy: newRouted(customers), orders: l.faultOrders, fault: killOne(l.cluster.Replica(0)),
+	})
+}
+
+func (l *lab) readOnlyGuard(ctx context.Context) (err error) {
+	l.progress.begin("phase=read_only_guard", 0)
+	if l.guard, err = tryGuard(ctx, l.cluster, l.counter); err != nil {
+		return err
+	}
+	l.problems = append(l.problems, l.guard.problems()...)
+	l.print("%s", l.guard.line())
+	return nil
+}
+
+// try runs one trial and prints its line.
+func (l *lab) try(ctx context.Context, t *trial) error {
+	l.progress.begin(fmt.Sprintf("phase=%s strategy=%s", t.phase, t.strategy.name()), t.orders)
+	o, err := t.run(ctx, l.cluster, l.counter, l.seed, l.progress.at)
+	if err != nil {
+		return fmt.Errorf("strategy %s: %w", t.strategy.name(), err)
+	}
+	l.outcomes = append(l.outcomes, o)
+	l.problems = append(l.problems, o.problems()...)
+	l.print("%s", o.line())
+	if l.verbose {
+		fmt.Fprint(l.out, o.explain())
+	}
+	return nil
+}
+
+func (l *lab) print(format string, args ...any) {
+	l.progress.clear()
+	fmt.Fprintf(l.out, format+"\n", args...)
+}

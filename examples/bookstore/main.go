@@ -1,0 +1,83 @@
+// Command bookstore is a bookstore over one PostgreSQL primary and two streaming
+// replicas, and a lab that counts who misses an order that they have just placed.
+//
+//	go run .                  # the whole run, under a minute
+//	go run . -short           # fewer orders, the same rules
+//	go run . -only healthy -v # one phase, with the reasons of the decisions
+//
+// The shop (package shop) is code as any application has it. The strategies differ
+// in how its gorm.DB is opened and in nothing else: strategy_dbresolver.go,
+// strategy_sticky.go and strategy_routed.go. Under each of them 16 clients place
+// orders, and after each order its customer and four others read their lists:
+// workload.go. Which orders a list must show is known from outside, oracle.go, and
+// who made it is told by the servers, count.go. What happens to the servers
+// meanwhile is in fault.go, and that it did happen in watch.go.
+//
+// It prints one line of key=value pairs for each trial, and a table at the end. It
+// exits with 1 when anything is not as it has to be (verdict.go): also when the
+// baseline does not show its faults, because then the lab proves nothing.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run returns the exit status: 0 when all is as it has to be, 1 when something is
+// not, 2 when the arguments are wrong.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends at once
+	opts, err := parse(args, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2 // the flags have said why
+	}
+	l := lab{options: opts, out: os.Stdout, progress: newProgress()}
+	if err := l.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// parse reads the arguments. What is wrong with them is written to out.
+func parse(args []string, out io.Writer) (options, error) {
+	o := options{orders: 1000, faultOrders: 300, stock: 200_000}
+	flags := flag.NewFlagSet("bookstore", flag.ContinueOnError)
+	flags.SetOutput(out)
+	short := flags.Bool("short", false, "fewer orders, the same rules")
+	flags.Uint64Var(&o.seed, "seed", 1, "who orders what and who reads follows from `number`")
+	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
+	flags.StringVar(&o.only, "only", "", "run this `phase` alone: healthy, replay_paused, one_replica_paused, replica_killed or read_only_guard")
+	flags.BoolVar(&o.verbose, "v", false, "print how often the router gave which reason")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if *short {
+		o.orders, o.faultOrders, o.stock = 300, 120, 40_000
+	}
+	problem := ""
+	if flags.NArg() > 0 {
+		problem = fmt.Sprintf("bookstore takes no arguments, and got %q: options begin with -", flags.Arg(0))
+	}
+	if o.only != "" && titles[o.only] == "" && o.only != "read_only_guard" {
+		problem = fmt.Sprintf("-only %q is no phase: see -help", o.only)
+	}
+	if problem != "" {
+		fmt.Fprintln(out, problem)
+		return options{}, errors.New(problem)
+	}
+	return o, nil
+}

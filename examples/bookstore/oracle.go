@@ -1,0 +1,93 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"github.com/readsplit/readsplit/examples/bookstore/shop"
+)
+
+// oracle knows which orders a customer must find in a list: those whose commit
+// was acknowledged before the list was asked for. It learns of an order only when
+// the call that placed it has returned, so that it never demands one too early.
+type oracle struct{ customers []placed } // by customer
+
+// placed are the orders of one customer.
+type placed struct {
+	mu sync.Mutex
+	// acknowledged only grows, so that a part of it from the front stays what it
+	// was when it was taken.
+	acknowledged []receipt
+	missing      map[int64]struct{}
+}
+
+// receipt is an order whose commit was acknowledged.
+type receipt struct {
+	id     int64
+	number int       // in the workload
+	at     time.Time // when the acknowledgement was there
+}
+
+func newOracle(customers int) *oracle { return &oracle{customers: make([]placed, customers+1)} }
+
+// acknowledge says that the commit of an order was acknowledged.
+func (o *oracle) acknowledge(customer, order int64, number int) {
+	p := &o.customers[customer]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acknowledged = append(p.acknowledged, receipt{id: order, number: number, at: time.Now()})
+}
+
+// due returns the orders that a list must show which is asked for from now on.
+func (o *oracle) due(customer int64) []receipt {
+	p := &o.customers[customer]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.acknowledged[:len(p.acknowledged):len(p.acknowledged)]
+}
+
+// judge returns the orders that were due and are missing in the list, and
+// remembers them. An order that a full page has no room for any more is not
+// missing.
+func (o *oracle) judge(customer int64, due []receipt, list []shop.Line) (missing []receipt) {
+	if len(due) == 0 {
+		return nil
+	}
+	shown := make(map[int64]struct{}, len(list))
+	for _, line := range list {
+		shown[line.OrderID] = struct{}{}
+	}
+	oldest := int64(0) // everything newer than this must be there
+	if len(list) >= shop.PageSize {
+		oldest = list[len(list)-1].OrderID
+	}
+	for _, order := range due {
+		if _, ok := shown[order.id]; !ok && order.id >= oldest {
+			missing = append(missing, order)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	p := &o.customers[customer]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.missing == nil {
+		p.missing = make(map[int64]struct{})
+	}
+	for _, order := range missing {
+		p.missing[order.id] = struct{}{}
+	}
+	return missing
+}
+
+// missed returns how many orders were missing in at least one list.
+func (o *oracle) missed() (orders int) {
+	for i := range o.customers {
+		p := &o.customers[i]
+		p.mu.Lock()
+		orders += len(p.missing)
+		p.mu.Unlock()
+	}
+	return orders
+}

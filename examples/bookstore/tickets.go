@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// cue is something that happens when the workload comes to an order.
+type cue struct {
+	order int
+	do    func(ctx context.Context) error
+	// hold keeps the order, and all that come after it, until do has returned.
+	// Otherwise the clients go on while it happens, with reads in flight.
+	hold bool
+}
+
+// tickets hands out the numbers of the orders to the clients, and gives the cues.
+// Its goroutines are those of cues that do not hold; wait joins them.
+type tickets struct {
+	ctx     context.Context // ends when the run has failed
+	cancel  context.CancelCauseFunc
+	total   int
+	drawn   func(n int) // progress
+	running sync.WaitGroup
+
+	// turn is held by the client that draws. It is a channel because a cue that
+	// holds may hold it for seconds: the others must be able to give up.
+	turn chan struct{}
+	next int
+	cues []cue
+}
+
+func newTickets(ctx context.Context, total int, cues []cue, drawn func(n int)) *tickets {
+	t := &tickets{total: total, drawn: drawn, cues: slices.Clone(cues), turn: make(chan struct{}, 1)}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	slices.SortStableFunc(t.cues, func(a, b cue) int { return a.order - b.order })
+	return t
+}
+
+// draw returns the number of the next order; ok is false when there is none, or
+// the run has failed.
+func (t *tickets) draw() (order int, ok bool) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-t.ctx.Done():
+		return 0, false
+	}
+	if t.ctx.Err() != nil || t.next >= t.total {
+		return 0, false
+	}
+	order = t.next
+	t.next++
+	for len(t.cues) > 0 && t.cues[0].order <= order {
+		c := t.cues[0]
+		t.cues = t.cues[1:]
+		if !t.give(c) {
+			return 0, false
+		}
+	}
+	t.drawn(order)
+	return order, true
+}
+
+func (t *tickets) give(c cue) (ok bool) {
+	if c.hold {
+		if err := c.do(t.ctx); err != nil {
+			t.fail(err)
+			return false
+		}
+		return true
+	}
+	t.running.Go(func() {
+		if err := c.do(t.ctx); err != nil {
+			t.fail(err)
+		}
+	})
+	return true
+}
+
+// fail ends the run: no client gets another ticket, and the cues are broken off.
+// The first error counts; what it breaks off is no error of its own.
+func (t *tickets) fail(err error) { t.cancel(err) }
+
+// wait returns when every cue is over, with the error that ended the run.
+func (t *tickets) wait() error {
+	t.running.Wait()
+	defer t.cancel(nil)
+	return context.Cause(t.ctx)
+}

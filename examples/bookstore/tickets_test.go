@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func ignore(int) {}
+
+func TestTicketsComeInOrderAndOnce(t *testing.T) {
+	var shown []int
+	line := newTickets(t.Context(), 3, nil, func(n int) { shown = append(shown, n) })
+	var drawn []int
+	for {
+		n, ok := line.draw()
+		if !ok {
+			break
+		}
+		drawn = append(drawn, n)
+	}
+	require.NoError(t, line.wait())
+	assert.Equal(t, []int{0, 1, 2}, drawn)
+	assert.Equal(t, drawn, shown)
+}
+
+func TestAHoldingCueKeepsTheOrdersBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		line := newTickets(t.Context(), 3, []cue{{order: 1, hold: true, do: func(context.Context) error {
+			<-release
+			return nil
+		}}}, ignore)
+		var mu sync.Mutex
+		var drawn int
+		for range 3 {
+			go func() {
+				if _, ok := line.draw(); ok {
+					mu.Lock()
+					drawn++
+					mu.Unlock()
+				}
+			}()
+		}
+		count := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return drawn
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, count(), "only order 0 is before the cue")
+		close(release)
+		synctest.Wait()
+		assert.Equal(t, 3, count())
+		require.NoError(t, line.wait())
+	})
+}
+
+func TestACueThatDoesNotHoldRunsBesideTheOrders(t *testing.T) {
+	release, over := make(chan struct{}), false
+	line := newTickets(t.Context(), 2, []cue{{order: 0, do: func(context.Context) error {
+		<-release
+		over = true
+		return nil
+	}}}, ignore)
+	for range 2 {
+		_, ok := line.draw()
+		assert.True(t, ok)
+	}
+	close(release)
+	require.NoError(t, line.wait())
+	assert.True(t, over, "wait joins the cue")
+}
+
+func TestCuesAreGivenInTheOrderOfTheOrders(t *testing.T) {
+	var given []string
+	note := func(name string) func(context.Context) error {
+		return func(context.Context) error {
+			given = append(given, name)
+			return nil
+		}
+	}
+	line := newTickets(t.Context(), 10, []cue{
+		{order: 7, hold: true, do: note("late")},
+		{order: 2, hold: true, do: note("first")},
+		{order: 2, hold: true, do: note("second")},
+		{order: 10, hold: true, do: note("never")},
+	}, ignore)
+	for {
+		if _, ok := line.draw(); !ok {
+			break
+		}
+	}
+	require.NoError(t, line.wait())
+	assert.Equal(t, []string{"first", "second", "late"}, given)
+}
+
+func TestAFailureEndsTheRun(t *testing.T) {
+	broken := errors.New("broken")
+	t.Run("of a client", func(t *testing.T) {
+		line := newTickets(t.Context(), 10, nil, ignore)
+		line.fail(broken)
+		_, ok := line.draw()
+		assert.False(t, ok)
+		assert.ErrorIs(t, line.wait(), broken)
+	})
+	t.Run("of a cue that holds", func(t *testing.T) {
+		line := newTickets(t.Context(), 10, []cue{{order: 0, hold: true, do: func(context.Context) error { return broken }}}, ignore)
+		_, ok := line.draw()
+		assert.False(t, ok)
+		assert.ErrorIs(t, line.wait(), broken)
+	})
+	t.Run("of a client while a cue holds", func(t *testing.T) {
+		holding := make(chan struct{})
+		line := newTickets(t.Context(), 10, []cue{{order: 0, hold: true, do: func(ctx context.Context) error {
+			close(holding)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}}, ignore)
+		done := make(chan bool)
+		go func() {
+			_, ok := line.draw()
+			done <- ok
+		}()
+		<-holding
+		line.fail(broken)
+		assert.False(t, <-done)
+		assert.ErrorIs(t, line.wait(), broken)
+	})
+	t.Run("of whoever started it", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		line := newTickets(ctx, 10, nil, ignore)
+		cancel(broken)
+		_, ok := line.draw()
+		assert.False(t, ok)
+		assert.ErrorIs(t, line.wait(), broken)
+	})
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// good returns an outcome without a problem.
+func good(phase, strategy string) *outcome {
+	o := &outcome{
+		phase: phase, strategy: strategy, orders: 300, claims: strategy != "dbresolver",
+		reads:  map[string]int{"replica1": 700, "replica2": 795, primary: 5},
+		ownP50: 900 * time.Microsecond, ownP99: 3100 * time.Microsecond, took: 1500 * time.Millisecond,
+		late: map[string]int{},
+	}
+	if phase != "healthy" {
+		o.faulty, o.faultReads = true, 1500
+	}
+	switch phase {
+	case "one_replica_paused":
+		o.broken = "replica1"
+	case "replica_killed":
+		o.broken, o.inFlight, o.late = "replica1", 12, map[string]int{"replica1": 60}
+	}
+	if strategy == "dbresolver" {
+		o.missed, o.missingReads = 200, 260
+		if phase == "replay_paused" {
+			o.missed = 300
+		}
+	}
+	return o
+}
+
+var combinations = []struct{ phase, strategy string }{
+	{"healthy", "dbresolver"},
+	{"healthy", "sticky"},
+	{"healthy", "routed"},
+	{"healthy", "routed_no_session"},
+	{"replay_paused", "dbresolver"},
+	{"replay_paused", "sticky"},
+	{"replay_paused", "routed"},
+	{"one_replica_paused", "dbresolver"},
+	{"one_replica_paused", "routed"},
+	{"replica_killed", "routed"},
+}
+
+func TestAGoodOutcomeHasNoProblem(t *testing.T) {
+	for _, c := range combinations {
+		assert.Empty(t, good(c.phase, c.strategy).problems(), "%s %s", c.phase, c.strategy)
+	}
+}
+
+func TestEveryFailureIsFound(t *testing.T) {
+	const every = ""
+	for _, c := range []struct {
+		phase, strategy string // every: all of them
+		spoil           func(o *outcome)
+		problem         string
+	}{
+		{every, every, func(o *outcome) { o.disagreements = []string{"this is not that"} }, "in dispute: this is not that"},
+		{every, every, func(o *outcome) { o.failed, o.failure = 1, errors.New("broken") }, "1 lists failed, the first with: broken"},
+		{every, every, func(o *outcome) { o.missed, o.evidence = 1, []string{"order 7"} }, "1 of 300 orders were missing"},
+		{every, "routed", func(o *outcome) { o.missed, o.evidence = 1, []string{"order 7"} }, "order 7"},
+		{"replay_paused", every, func(o *outcome) { o.faultReads = 99 }, "only 99 reads ran while the fault was in force"},
+		{"one_replica_paused", every, func(o *outcome) { o.faultReads = 0 }, "only 0 reads ran"},
+		{"replica_killed", every, func(o *outcome) { o.faultReads = 99 }, "only 99 reads ran"},
+		{"healthy", "dbresolver", func(o *outcome) { o.missed = 29 }, "the lab proves nothing"},
+		{"one_replica_paused", "dbresolver", func(o *outcome) { o.missed = 29 }, "the lab proves nothing"},
+		{"replay_paused", "dbresolver", func(o *outcome) { o.missed = 299 }, "the lab proves nothing"},
+		{"healthy", "routed", func(o *outcome) { o.reads = map[string]int{"replica1": 9899, primary: 101} }, "99.0% of the reads were on replicas, at least 99%"},
+		{"healthy", "routed", func(o *outcome) { o.reads = nil }, "0.0% of the reads"},
+		{"one_replica_paused", "routed", func(o *outcome) { o.reads = map[string]int{"replica2": 899, primary: 101} }, "those of replica1 belong on the other one"},
+		{"one_replica_paused", "routed", func(o *outcome) { o.late = map[string]int{"replica1": 1} }, "replica1 made 1 lists although it was further behind than MaxLag"},
+		{"replica_killed", "routed", func(o *outcome) { o.inFlight = 0 }, "no read was in flight"},
+		{"replica_killed", "routed", func(o *outcome) { o.late = nil }, "replica1 was started again and made no list"},
+	} {
+		for _, x := range combinations {
+			if c.phase != every && c.phase != x.phase || c.strategy != every && c.strategy != x.strategy {
+				continue
+			}
+			o := good(x.phase, x.strategy)
+			c.spoil(o)
+			found := strings.Join(o.problems(), "\n")
+			if x.strategy == "dbresolver" && strings.Contains(c.problem, "1 of 300") {
+				assert.Contains(t, found, "the lab proves nothing", "a baseline that misses one order is none")
+				continue
+			}
+			assert.Contains(t, found, c.problem, "%s %s", x.phase, x.strategy)
+			assert.Contains(t, found, "phase="+x.phase+" strategy="+x.strategy+": ")
+		}
+	}
+}
+
+func TestOthersMayLeaveTheReplicasIdle(t *testing.T) {
+	for _, strategy := range []string{"sticky", "routed_no_session"} {
+		o := good("healthy", strategy)
+		o.reads = map[string]int{primary: 1500}
+		assert.Empty(t, o.problems(), strategy)
+	}
+}
+
+func TestTheGuardIsHeldToItsWord(t *testing.T) {
+	held := func() *guarded { return &guarded{attempts: 8, panicked: 8, control: 3} }
+	assert.Empty(t, held().problems())
+	for problem, spoil := range map[string]func(g *guarded){
+		"Save through a read session did not panic":           func(g *guarded) { g.passed = []string{"Save"} },
+		"the servers saw 1 statements":                        func(g *guarded) { g.sent = 1 },
+		"the count proves nothing":                            func(g *guarded) { g.control = 0 },
+		"a list through the read session failed: no such row": func(g *guarded) { g.readErr = errors.New("no such row") },
+	} {
+		g := held()
+		spoil(g)
+		assert.Contains(t, strings.Join(g.problems(), "\n"), problem)
+	}
+}

@@ -1,0 +1,260 @@
+package readsplit_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/testenv"
+)
+
+// Two clusters that the tests share, each with a primary and two replicas, started
+// by the first test that needs them: one on which nothing worse happens than that
+// replicas stand still, and one for tests that break servers.
+var calm, broken = &sharedCluster{}, &sharedCluster{}
+
+type sharedCluster struct {
+	start   sync.Once
+	cluster *testenv.Cluster
+	err     error
+}
+
+func (s *sharedCluster) get(t testing.TB) *testenv.Cluster {
+	t.Helper()
+	s.start.Do(func() {
+		s.cluster, s.err = testenv.New(context.Background(), testenv.Config{})
+	})
+	require.NoError(t, s.err)
+	t.Cleanup(func() { require.NoError(t, s.cluster.UndoAll()) })
+	return s.cluster
+}
+
+// cluster returns the shared cluster. A test of it takes a database of its own
+// (newDB), and its faults end with it.
+func cluster(t testing.TB) *testenv.Cluster { t.Helper(); return calm.get(t) }
+
+// breakable returns the shared cluster for tests that kill servers. It comes back
+// with the faults undone, but a former primary may have another incarnation.
+func breakable(t testing.TB) *testenv.Cluster { t.Helper(); return broken.get(t) }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, s := range []*sharedCluster{calm, broken} {
+		if s.cluster == nil {
+			continue
+		}
+		if code != 0 {
+			if dir, err := os.MkdirTemp("", "readsplit-logs-"); err == nil {
+				saved, _ := s.cluster.SaveLogs(dir)
+				fmt.Println("logs kept:", strings.Join(saved, " "))
+			}
+		}
+		if err := s.cluster.Close(context.Background()); err != nil {
+			fmt.Println(err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// testDB is a gorm.DB with the plugin, over one database of a cluster. Replicas
+// have the names that they give themselves, so that Decision.Server and
+// cluster_name can be compared.
+type testDB struct {
+	*gorm.DB
+	plugin  *readsplit.Plugin
+	cluster *testenv.Cluster
+	name    string // of the database
+	log     *logRecorder
+}
+
+type dbOptions struct {
+	database string
+	dsn      string // added to the primary's
+	config   readsplit.Config
+	gorm     gorm.Config
+}
+
+type dbOption func(*dbOptions)
+
+// inDatabase takes a database that exists instead of a new one.
+func inDatabase(name string) dbOption { return func(o *dbOptions) { o.database = name } }
+
+// connected adds to the primary's DSN.
+func connected(with string) dbOption { return func(o *dbOptions) { o.dsn = " " + with } }
+
+// configured changes the plugin's configuration, which holds the replicas.
+func configured(change func(c *readsplit.Config)) dbOption {
+	return func(o *dbOptions) { change(&o.config) }
+}
+
+// gormConfigured changes GORM's configuration.
+func gormConfigured(change func(c *gorm.Config)) dbOption {
+	return func(o *dbOptions) { change(&o.gorm) }
+}
+
+// newDB makes a database of its own for the test on a cluster, the shared one
+// (cluster(t)) or another, opens it with the plugin over all replicas, and closes
+// everything when the test ends.
+func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
+	t.Helper()
+	d := &testDB{cluster: c, log: &logRecorder{}}
+	var o dbOptions
+	o.gorm.Logger = d.log
+	o.database = newDatabaseName(t)
+	fresh := o.database
+	o.config.Replicas = make([]readsplit.Replica, len(c.Replicas()))
+	for i, s := range c.Replicas() {
+		o.config.Replicas[i].Name = s.Name()
+	}
+	for _, option := range options {
+		option(&o)
+	}
+	d.name = o.database
+	if o.database == fresh {
+		require.NoError(t, c.CreateDatabase(t.Context(), fresh))
+	}
+	for i := range o.config.Replicas {
+		if r := &o.config.Replicas[i]; r.Dialector == nil {
+			r.Dialector = postgres.Open(c.Server(r.Name).DSNFor(o.database))
+		}
+	}
+	var err error
+	d.DB, err = gorm.Open(postgres.Open(c.Primary().DSNFor(o.database)+o.dsn), &o.gorm)
+	require.NoError(t, err)
+	pool, err := d.DB.DB()
+	require.NoError(t, err)
+	pool.SetMaxIdleConns(32)
+	d.plugin = readsplit.New(o.config)
+	require.NoError(t, d.Use(d.plugin))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		require.NoError(t, d.plugin.Close(ctx))
+		require.NoError(t, pool.Close())
+	})
+	return d
+}
+
+var (
+	databases atomic.Int64
+	unfit     = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+func newDatabaseName(t testing.TB) string {
+	name := unfit.ReplaceAllString(strings.ToLower(t.Name()), "_")
+	return fmt.Sprintf("%.48s_%d", name, databases.Add(1))
+}
+
+// whoSQL asks the server that runs it for its own name.
+const whoSQL = "SELECT current_setting('cluster_name')"
+
+// served runs a read through db and returns the name of the server that ran it,
+// as the server itself says.
+func served(t testing.TB, db *gorm.DB) string {
+	t.Helper()
+	var name string
+	require.NoError(t, db.Raw(whoSQL).Scan(&name).Error)
+	return name
+}
+
+// ask returns one value that a server of a cluster gives to a connection that
+// the plugin knows nothing of.
+func ask[T any](t testing.TB, s *testenv.Server, question string, args ...any) T {
+	t.Helper()
+	var answer T
+	require.NoError(t, s.DB().QueryRowContext(limit(t), question, args...).Scan(&answer), s.Name())
+	return answer
+}
+
+// execOn runs a statement on a server of a cluster, past the plugin.
+func execOn(t testing.TB, s *testenv.Server, statement string, args ...any) {
+	t.Helper()
+	_, err := s.DB().ExecContext(limit(t), statement, args...)
+	require.NoError(t, err, s.Name())
+}
+
+// limit is a context that no step of a test should outlast.
+func limit(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually waits for what has no event to wait for.
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	ctx := limit(t)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			require.FailNow(t, "waited 30 s in vain for: "+what)
+		}
+	}
+}
+
+// logRecorder is GORM's logger of a test: it keeps what is logged.
+type logRecorder struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logRecorder) add(level, format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, level+": "+fmt.Sprintf(format, args...))
+}
+
+// matching returns the lines that contain all of the words.
+func (l *logRecorder) matching(words ...string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []string
+next:
+	for _, line := range l.lines {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue next
+			}
+		}
+		found = append(found, line)
+	}
+	return found
+}
+
+// LogMode implements logger.Interface.
+func (l *logRecorder) LogMode(logger.LogLevel) logger.Interface { return l }
+
+// Info implements logger.Interface.
+func (l *logRecorder) Info(_ context.Context, format string, args ...any) {
+	l.add("info", format, args...)
+}
+
+// Warn implements logger.Interface.
+func (l *logRecorder) Warn(_ context.Context, format string, args ...any) {
+	l.add("warn", format, args...)
+}
+
+// Error implements logger.Interface.
+func (l *logRecorder) Error(_ context.Context, format string, args ...any) {
+	l.add("error", format, args...)
+}
+
+// Trace implements logger.Interface.
+func (l *logRecorder) Trace(context.Context, time.Time, func() (string, int64), error) {}

@@ -1,0 +1,90 @@
+package monitor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// Look is what was known of a replica when a new connection to it was asked for
+// its position. An answer contradicts only news that are older than the question:
+// without it, every connection that a sample overtakes would seem to have reached
+// an older state, and void what is known for all readers.
+type Look struct {
+	r          *replica
+	generation uint64
+	known      lsn.LSN
+}
+
+// Look returns what is known of replica i now. Take it before a new connection of
+// its read pool is asked, and give it the answer with [Look.Connected].
+func (m *Monitor) Look(i int) Look {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.replicas[i]
+	return Look{r: r, generation: r.gen.Load(), known: r.known}
+}
+
+// Connected takes in what a new connection of replica i's read pool reached, as
+// [Look.Connected] does for a connection that is asked just now.
+func (m *Monitor) Connected(i int, c lsn.Connect) error {
+	_, err := m.Look(i).Connected(c)
+	return err
+}
+
+// Connected takes in what a new connection reached. It must be called before the
+// connection is used: when the server shows less than it was known to show, or is
+// another one, every approval so far is void. again says that other news have
+// overtaken the answer, which may be of a state from before them: look again, and
+// ask the connection once more.
+func (l Look) Connected(c lsn.Connect) (again bool, err error) {
+	r, m := l.r, l.r.m
+	m.mu.Lock()
+	before := r.doubts
+	events, again, err := l.connected(c)
+	doubted := r.doubts != before
+	m.mu.Unlock()
+	m.emit(events)
+	if doubted || err != nil {
+		r.wake()
+	}
+	return again, err
+}
+
+// connected is Connected under Monitor.mu.
+func (l Look) connected(c lsn.Connect) (events []Change, again bool, err error) {
+	r := l.r
+	switch {
+	case !c.InRecovery && !r.target.AllowPrimary:
+		return nil, false, fmt.Errorf("%w: replica %q is a primary and is not read from; set Replica.AllowPrimaryAsReplica if that is meant", ErrNotStandby, r.target.Name)
+	case r.server.Started == 0, r.balanced:
+		// Nothing is claimed of the server that the connection could contradict.
+	case r.gen.Load() != l.generation:
+		return nil, true, nil
+	case r.server.System != c.System || r.server.Started != c.Started:
+		r.stranger = true
+		r.doubt()
+	case !c.InRecovery:
+		// The run that is known, promoted meanwhile or a primary all along: it
+		// shows everything that it has shown.
+		return nil, false, nil
+	case c.Replay < l.known:
+		r.known, r.replayedAt = 0, time.Time{}
+		r.doubt()
+		events = append(events, Change{Replica: r.i, State: StateRegressed})
+	case c.Replay < r.known:
+		return nil, true, nil
+	}
+	r.minSince = min(r.minSince, c.Replay)
+	return events, false, nil
+}
+
+// doubt makes every approval void until another question has been answered. The
+// caller holds Monitor.mu.
+func (r *replica) doubt() {
+	r.gen.Add(1)
+	r.doubts++
+	r.up = false
+	r.publish()
+}

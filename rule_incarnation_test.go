@@ -1,0 +1,116 @@
+package readsplit_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/testenv"
+)
+
+// R6: a standby that crashed lets readers in again after a quarter of a second, in
+// the state of its last restartpoint, over connections that database/sql makes
+// anew without a word. Nobody sees less there than was acknowledged to them.
+func TestR06CrashedReplicaComesBackOlder(t *testing.T) {
+	c := breakable(t)
+	d := newDB(t, c, configured(patient))
+	counters(t, d, 17)
+	r := c.Replica(0)
+	execOn(t, r, "ALTER SYSTEM SET bgwriter_lru_maxpages = 0") // what it flushes, it comes back with
+	defer execOn(t, r, "ALTER SYSTEM RESET bgwriter_lru_maxpages")
+	execOn(t, r, "SELECT pg_reload_conf()")
+
+	// Half of the users do without a bound, so that only what they wrote counts.
+	normal := startUsers(t, d, 8, nil)
+	stale := newUsers(d)
+	for id := 8; id < 16; id++ {
+		ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+		stale.done.Go(func() { stale.use(ctx, readsplit.Stale(ctx), id) })
+	}
+	defer stale.end()
+
+	starting := watchStarting(t, r)
+	for range 3 {
+		execOn(t, c.Primary(), "CHECKPOINT")
+		require.NoError(t, c.WaitCaughtUp(t.Context()))
+		execOn(t, r, "CHECKPOINT") // a restartpoint, to which it will fall back
+		from := normal.writes.Load()
+		eventually(t, "writes", func() bool { return normal.writes.Load() > from+20 })
+		normal.busy(t, r)
+		before := ask[string](t, r, "SELECT pg_last_wal_replay_lsn()::text")
+		// It would be back within moments otherwise: what it received is still there.
+		undo := injected(t)(r.Delay(t.Context(), time.Minute))
+		undone(t, injected(t)(r.CrashBackend(t.Context())))
+		inForce := func() bool {
+			return ask[bool](t, r, "SELECT pg_last_wal_replay_lsn() < $1::text::pg_lsn", before)
+		}
+		stale.during(t, 100, inForce)
+		normal.during(t, 100, inForce)
+		undone(t, undo)
+		d.eligible(t, "replica1", "replica2")
+	}
+	normal.right(t)
+	stale.right(t)
+	assert.Positive(t, starting(), "it must have been seen starting")
+	assert.NotEmpty(t, d.log.matching("replica1 is regressed"), "%q", d.log.matching("replica1"))
+	t.Logf("retries %v, voided %d", d.plugin.Status().Retries, d.plugin.Status().Voided)
+}
+
+// watchStarting counts how often a server says that it is starting up.
+func watchStarting(t testing.TB, s *testenv.Server) (count func() int) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	seen := 0
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			db, err := sql.Open("pgx", s.DSN())
+			if err != nil {
+				return
+			}
+			var refused *pgconn.PgError
+			if errors.As(db.Ping(), &refused) && refused.Code == "57P03" {
+				seen++
+			}
+			_ = db.Close()
+		}
+	}()
+	end := sync.OnceFunc(func() { close(stop); <-stopped })
+	t.Cleanup(end)
+	return func() int { end(); return seen }
+}
+
+// R6: a connection that is opened while the replica moves on shows a little less
+// than the sample that overtakes it. That is no crash, and nothing is void.
+func TestR06NewConnectionsAreNoCrash(t *testing.T) {
+	c := cluster(t)
+	d := newDB(t, c, configured(patient), configured(func(c *readsplit.Config) {
+		c.Pool = readsplit.Pool{MaxOpen: 32, MaxLifetime: time.Millisecond}
+	}))
+	counters(t, d, 16)
+	d.eligible(t, "replica1", "replica2")
+	opened := ask[int64](t, c.Replica(0), "SELECT sessions FROM pg_stat_database WHERE datname = $1", d.name)
+	u := startUsers(t, d, 16, nil)
+	u.during(t, 1500, func() bool { return true })
+	u.right(t)
+	assert.Zero(t, u.lost.Load())
+	assert.Zero(t, d.plugin.Status().Voided)
+	assert.Empty(t, d.log.matching("regressed"))
+	assert.Empty(t, d.log.matching("suspect"))
+	assert.Empty(t, d.log.matching("several servers"))
+	eventually(t, "the server to count its sessions", func() bool {
+		return ask[int64](t, c.Replica(0), "SELECT sessions FROM pg_stat_database WHERE datname = $1", d.name) > opened+200
+	})
+}
