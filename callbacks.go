@@ -99,7 +99,11 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 	if db.DryRun {
 		return
 	}
-	switch pool, prepared := unwrap(db.Statement.ConnPool); pool := pool.(type) {
+	outer, prepared := unwrap(db.Statement.ConnPool)
+	if prepared != nil && p.store.Load() == nil {
+		p.store.Store(prepared)
+	}
+	switch pool := outer.(type) {
 	case *route:
 		if pool.p != p {
 			return

@@ -52,7 +52,7 @@ type users struct {
 	writer func(db *gorm.DB, id int, n int64) error
 }
 
-// counters is a table with one row for each user, and one to spare.
+// counters is a table with one row for each user, from 0 on, and one to spare.
 func counters(t testing.TB, d *testDB, rows int) {
 	t.Helper()
 	require.NoError(t, d.Exec("CREATE TABLE counters (id int PRIMARY KEY, n bigint NOT NULL)").Error)
@@ -147,6 +147,25 @@ func (u *users) use(writes, reads context.Context, id int) {
 			u.mu.Unlock()
 			u.reads.Add(1)
 		}
+	}
+}
+
+// only reads.
+func (u *users) only(ctx context.Context) {
+	for {
+		select {
+		case <-u.stop:
+			return
+		default:
+		}
+		var server string
+		if err := u.d.WithContext(ctx).Raw("SELECT current_setting('cluster_name') FROM counters WHERE id = 0").Scan(&server).Error; err != nil {
+			u.problem(&u.failed, "%v", err)
+		}
+		u.mu.Lock()
+		u.by[server]++
+		u.mu.Unlock()
+		u.reads.Add(1)
 	}
 }
 

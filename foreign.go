@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -56,6 +57,15 @@ func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 			return
 		}
 	}
+	if len(f.list) >= sweepAt {
+		f.list = slices.DeleteFunc(f.list, func(t foreignTx) bool {
+			if !t.ended() {
+				return false
+			}
+			p.unsureOf(t.marks, t.everybody) // nobody reads, or it would be gone
+			return true
+		})
+	}
 	f.list = append(f.list, foreignTx{tx, m, everybody})
 	f.n.Store(int32(len(f.list)))
 }
@@ -69,26 +79,26 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 	if f.n.Load() == 0 {
 		return
 	}
-	var ended []foreignTx
+	// The writes are recorded under the lock: a read that finds the list without
+	// a transaction must find its writes recorded.
 	f.mu.Lock()
+	reset := false
 	open := f.list[:0]
 	for _, t := range f.list {
-		if t.ended() {
-			ended = append(ended, t)
+		if !t.ended() {
+			open = append(open, t)
+			q.Pending = q.Pending || t.marks.concern(m)
 			continue
 		}
-		open = append(open, t)
-		q.Pending = q.Pending || m.session == nil || t.marks.session == nil || t.marks.session == m.session
+		p.unsureOf(t.marks, t.everybody)
+		reset = reset || t.everybody
 	}
 	clear(f.list[len(open):])
 	f.list = open
 	f.n.Store(int32(len(open)))
 	f.mu.Unlock()
-	for _, t := range ended {
-		p.unsureOf(t.marks, t.everybody)
-		if t.everybody {
-			p.resetPrepared()
-		}
+	if reset {
+		p.resetPrepared()
 	}
 }
 

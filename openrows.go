@@ -20,6 +20,7 @@ type openRows struct {
 	n    atomic.Int32
 	mu   sync.Mutex
 	list []openRow
+	kept int // how many were open when a full list was last swept
 }
 
 type openRow struct {
@@ -50,9 +51,19 @@ func rowsClosed(rows *sql.Rows) bool {
 	return closed.Bool()
 }
 
-func (o *openRows) add(r openRow) {
+// sweepAt is how many results may pile up before they are looked at although
+// nobody reads: a process that only writes would keep them all.
+const sweepAt = 64
+
+// committing keeps rows until they have been closed.
+func (p *Plugin) committing(r openRow) {
+	o := &p.openRows
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.list) >= max(sweepAt, 2*o.kept) {
+		p.sweepRows(noMarks)
+		o.kept = len(o.list)
+	}
 	o.list = append(o.list, r)
 	o.n.Store(int32(len(o.list)))
 }
@@ -65,24 +76,31 @@ func (o *openRows) remove(rows *sql.Rows) {
 	o.n.Store(int32(len(o.list)))
 }
 
-// take removes and returns the rows that have been closed, and tells whether any
-// that are still open concern the reads of m.
-func (o *openRows) take(m *marks) (closed []openRow, pending bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// sweepRows records the writes whose rows have been closed, and tells whether any
+// that are still open concern the reads of m. The caller holds the lock, also
+// while the writes are recorded: a read that finds the list without a write must
+// find the write recorded.
+func (p *Plugin) sweepRows(m *marks) (pending bool) {
+	o := &p.openRows
 	open := o.list[:0]
 	for _, r := range o.list {
 		if r.closed() {
-			closed = append(closed, r)
+			p.outcome(r.marks, r.effect, r.rows.Err())
 			continue
 		}
 		open = append(open, r)
-		pending = pending || m.session == nil || r.marks.session == nil || r.marks.session == m.session
+		pending = pending || r.marks.concern(m)
 	}
 	clear(o.list[len(open):])
 	o.list = open
 	o.n.Store(int32(len(open)))
-	return closed, pending
+	return pending
+}
+
+// concern reports whether what was written under w must be seen by the reads of
+// m: of the same session, or of everybody where either has none.
+func (w *marks) concern(m *marks) bool {
+	return m.session == nil || w.session == nil || w.session == m.session
 }
 
 // sweepOpen records the writes whose end could not be seen when it came: rows
@@ -93,10 +111,9 @@ func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
 		if s.openRows.n.Load() == 0 {
 			continue
 		}
-		closed, pending := s.openRows.take(m)
-		for _, r := range closed {
-			s.outcome(r.marks, r.effect, r.rows.Err())
-		}
+		s.openRows.mu.Lock()
+		pending := s.sweepRows(m)
+		s.openRows.mu.Unlock()
 		q.Pending = q.Pending || pending
 	}
 }

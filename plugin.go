@@ -52,6 +52,8 @@ type Plugin struct {
 	unscoped register // what was written without a session
 	openRows openRows
 	foreign  foreignTxs
+	plans    plans                               // of the application's prepared statements
+	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
 
 	initialized atomic.Bool
 	closed      atomic.Bool
@@ -247,9 +249,13 @@ func (p *Plugin) replacePools(db *gorm.DB) {
 	db.Dialector = wrapDialector(db.Dialector, p)
 }
 
-// resetPrepared forgets the replicas' prepared statements after a change of the
+// resetPrepared forgets every server's prepared statements after a change of the
 // schema: their result types may have changed.
 func (p *Plugin) resetPrepared() {
+	if store := p.store.Load(); store != nil {
+		p.plans.n.Add(1)
+		store.Close()
+	}
 	for _, s := range p.servers {
 		s.prepared.reset()
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -21,6 +23,7 @@ type statements struct {
 	max int           // how many are kept; 0: any number
 	ttl time.Duration // how long one is kept; 0: for ever
 
+	plans  plans
 	mu     sync.Mutex
 	byText map[string]*statement
 	turn   uint64
@@ -28,12 +31,31 @@ type statements struct {
 	closes sync.WaitGroup // joined by close
 }
 
+// plans counts the changes of the schema that have made prepared statements of a
+// server stale. A driver may know a statement by its text, and give the stale one
+// again as long as anybody holds it: pgx does. So what is prepared after a change
+// has another text.
+type plans struct{ n atomic.Uint64 }
+
+// text returns the text under which to prepare a query, and the count that it
+// belongs to.
+func (p *plans) text(query string) (text string, n uint64) {
+	if n = p.n.Load(); n > 0 {
+		query += " /* plan " + strconv.FormatUint(n, 10) + " */"
+	}
+	return query, n
+}
+
+// stale takes in that a text that belonged to n is stale.
+func (p *plans) stale(n uint64) { p.n.CompareAndSwap(n, n+1) }
+
 // statement is one prepared statement. It is closed when it was dropped and
 // nobody uses it any more.
 type statement struct {
 	ready chan struct{} // closed once stmt or err is set
 	stmt  *sql.Stmt
 	err   error
+	plan  uint64
 	made  time.Time
 
 	// Guarded by statements.mu.
@@ -76,7 +98,9 @@ func (s *statements) take(ctx context.Context, query string) (*statement, error)
 	for {
 		st, mine := s.find(query)
 		if mine {
-			st.stmt, st.err = s.db.PrepareContext(ctx, query)
+			var text string
+			text, st.plan = s.plans.text(query)
+			st.stmt, st.err = s.db.PrepareContext(ctx, text)
 			close(st.ready)
 		} else {
 			select {
@@ -126,10 +150,14 @@ func (s *statements) put(query string, st *statement, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.users--
+	stale := err != nil && retry.OfRead(err).Cause == retry.CauseStalePlan
+	if stale {
+		s.plans.stale(st.plan)
+	}
 	switch {
 	case st.dropped:
 		s.closeUnused(st)
-	case err != nil && (err == st.err || retry.OfRead(err).Cause == retry.CauseStalePlan): //nolint:errorlint // the very error of preparing
+	case stale || err != nil && err == st.err: //nolint:errorlint // the very error of preparing
 		s.drop(query, st)
 	}
 }
@@ -176,6 +204,7 @@ func (s *statements) closeUnused(st *statement) {
 // reset drops every statement: the schema has changed, and with it what they
 // return.
 func (s *statements) reset() {
+	s.plans.n.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for text, st := range s.byText {

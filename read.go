@@ -88,9 +88,7 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 	if v.ServerSuspect {
 		r.p.monitor.Suspect(s.index, err)
 	}
-	if v.Cause != retry.CauseStalePlan {
-		r.exclude |= 1 << (s.index % 64)
-	} // else the server is right, and has forgotten the plan by now
+	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
 	case retry.Elsewhere:
 		r.p.counters.retried(v.Cause)

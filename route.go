@@ -90,24 +90,38 @@ func (r *route) end() {
 	r.done.Store(true)
 }
 
-// unrun reports whether a statement failed on the primary without having been
-// run, so that it can be run again there: GORM's store of prepared statements
-// closes those that are in use when it is reset, and a server refuses to read by
-// a plan from before a change of the schema.
-func (r *route) unrun(query string, read bool, err error) bool {
-	switch {
-	case err == nil || !r.p.cfg.Retry.Allows(r.attempts):
-		return false
-	case r.prepared != nil && err.Error() == "sql: statement is closed":
-	case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
-		if r.prepared != nil {
-			r.prepared.Stmts.Delete(query)
+// mostUnrun bounds how often one statement is begun again on one server without
+// having been run.
+const mostUnrun = 5
+
+// unrun runs a statement by attempt, and again as long as it fails without having
+// been run: GORM's store of prepared statements closes those that are in use when
+// it is reset, and a server refuses to read by a plan from before a change of the
+// schema. attempt is given the text to use.
+func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) (err error) {
+	// A replica's own statements see to their text by themselves.
+	planned := read && s == nil && r.prepared != nil
+	for range mostUnrun {
+		text, n := query, uint64(0)
+		if planned {
+			text, n = r.p.plans.text(query)
 		}
-	default:
-		return false
+		err = attempt(text)
+		switch {
+		case err == nil:
+			return nil
+		case s == nil && r.prepared != nil && err.Error() == "sql: statement is closed":
+		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
+			r.p.counters.retried(retry.CauseStalePlan)
+			if planned {
+				r.prepared.Stmts.Delete(text)
+				r.p.plans.stale(n)
+			}
+		default:
+			return err
+		}
 	}
-	r.attempts++
-	return true
+	return err
 }
 
 func (r *route) ranOn(s *server, reason policy.Reason) {
@@ -126,11 +140,10 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	r = r.next()
 	info := r.p.classify(query)
 	run := func(s *server) error {
-		result, err = r.on(s).ExecContext(ctx, query, args...)
-		for s == nil && r.unrun(query, info.Class == sqlclass.Read, err) {
-			result, err = r.on(s).ExecContext(ctx, query, args...)
-		}
-		return err
+		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
+			result, err = r.on(s).ExecContext(ctx, text, args...)
+			return err
+		})
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		err = r.read(ctx, run, nil)
@@ -156,11 +169,10 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	info := r.p.classify(query)
 	r.rows, r.wrote = nil, false
 	run := func(s *server) error {
-		rows, err = r.on(s).QueryContext(ctx, query, args...)
-		for s == nil && r.unrun(query, info.Class == sqlclass.Read, err) {
-			rows, err = r.on(s).QueryContext(ctx, query, args...)
-		}
-		return err
+		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
+			rows, err = r.on(s).QueryContext(ctx, text, args...)
+			return err
+		})
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
@@ -193,11 +205,10 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 		if s != nil {
 			pool = s.pool
 		}
-		row = pool.QueryRowContext(ctx, query, args...)
-		for s == nil && r.unrun(query, info.Class == sqlclass.Read, row.Err()) {
+		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
 			row = pool.QueryRowContext(ctx, query, args...)
-		}
-		return row.Err()
+			return row.Err()
+		})
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		err := r.read(ctx, run, func() { _ = row.Scan() })
@@ -260,7 +271,7 @@ func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 	if r.effect.none {
 		return
 	}
-	r.p.openRows.add(openRow{rows: rows, marks: m, effect: r.effect})
+	r.p.committing(openRow{rows: rows, marks: m, effect: r.effect})
 }
 
 // BeginTx implements gorm.ConnPoolBeginner.

@@ -159,5 +159,17 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
 		return "", nil
 	}
+	if t.Unsure.After(t.Expires) {
+		// A long StickyWindow. The token outlives its doubt.
+		t.Unsure = earlier(t.Unsure, now.Add(session.MaxTokenLifetime))
+		t.Expires = t.Unsure
+	}
 	return keys.Encode(t)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

@@ -45,13 +45,31 @@ func TestWritersShareCaptures(t *testing.T) {
 				defer w.mu.Unlock()
 				assert.Equal(t, 1, w.primary.most, "questions in flight")
 				assert.LessOrEqual(t, w.primary.asked, int(took/time.Millisecond)+1)
-				assert.LessOrEqual(t, w.primary.asked, writes+writes/5, "64 writers in step must share")
+				// Who is quick asks again while the others still wake up: two groups.
+				assert.Less(t, w.primary.asked, 3*writes, "64 writers must share")
 				for i := 1; i < len(w.primary.asks); i++ {
 					require.GreaterOrEqual(t, w.primary.asks[i].Sub(w.primary.asks[i-1]), time.Millisecond, "at most 1,000 a second")
 				}
 			})
 		})
 	}
+}
+
+func TestOneQuestionForAllWhoAskForTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		m := w.start(t)
+		w.change(func() { w.primary.latency = 3 * time.Millisecond })
+		n := m.NextCapture()
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { assert.True(t, m.AwaitCapture(t.Context(), n, time.Now().Add(time.Second))) })
+			pass(100 * time.Microsecond)
+		}
+		all.Wait()
+		pass(10 * time.Millisecond)
+		assert.Equal(t, 1, w.primary.count(&w.primary.asked))
+	})
 }
 
 func TestNothingIsCapturedWhileNobodyAsks(t *testing.T) {
@@ -218,6 +236,28 @@ func TestAwaitCaptureGivesUp(t *testing.T) {
 		pass(longest)
 		assert.True(t, m.AwaitCapture(t.Context(), m.NextCapture(), time.Now().Add(time.Second)), "it is back")
 	})
+}
+
+// The name of the primary may lead to a standby that takes over in this moment,
+// on the same connection: what it captures is not of the old primary's history.
+func TestCaptureFromAStandbyThatTakesOver(t *testing.T) {
+	for range 20 { // the monitor may or may not look at the clock first
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(0)
+			m := w.start(t)
+			w.change(func() { w.primary.latency = 20 * time.Millisecond })
+			samples := w.primary.count(&w.primary.samples)
+			w.change(func() { w.state.InRecovery, w.state.Started, w.state.Timeline = true, 8000, 2 })
+			eventually(t, longest, "not asked", func() bool { return w.primary.count(&w.primary.samples) > samples })
+			pass(15 * time.Millisecond) // the answer is on its way: in recovery
+			w.change(func() { w.state.InRecovery = false })
+			n := m.NextCapture()
+			require.True(t, m.AwaitCapture(t.Context(), n, time.Now().Add(time.Second)))
+			p, _, ok := m.Captured(n, true)
+			require.True(t, ok)
+			assert.Equal(t, lsn.History{System: 7, Timeline: 2, Incarnation: 8000}, p.History)
+		})
+	}
 }
 
 // A capture over a connection that was opened just now could come from another

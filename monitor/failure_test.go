@@ -35,9 +35,9 @@ func TestFrozenReplicaIsDeclaredDead(t *testing.T) {
 				require.False(t, replica(m, 1).Up, "after %v", since)
 			}
 			if since := time.Since(frozen); since >= bound {
-				require.Equal(t, []string{"dead 1"}, w.calls, "after %v", since)
+				w.change(func() { require.Equal(t, []string{"dead 1"}, w.calls, "after %v", since) })
 			} else if since < 2*sampleTimeout {
-				require.Empty(t, w.calls)
+				w.change(func() { require.Empty(t, w.calls) })
 			}
 		}
 		assert.Equal(t, []string{"dead 1"}, w.called(), "told once")
@@ -59,7 +59,7 @@ func TestAliveIsToldBeforeItIsPublished(t *testing.T) {
 		var m *monitor.Monitor
 		var upThen []bool
 		m = w.monitor(func(c *monitor.Config) {
-			c.OnAlive = func(i int) { upThen = append(upThen, m.Snapshot().Replicas[i].Up) }
+			c.OnAlive = func(i int) { w.change(func() { upThen = append(upThen, m.Snapshot().Replicas[i].Up) }) }
 		})
 		m.Start()
 		t.Cleanup(m.Close)
@@ -68,7 +68,7 @@ func TestAliveIsToldBeforeItIsPublished(t *testing.T) {
 		w.standbys[0].breaks(nil)
 		pass(longest)
 		require.True(t, replica(m, 0).Up)
-		assert.Equal(t, []bool{false}, upThen)
+		w.change(func() { assert.Equal(t, []bool{false}, upThen) })
 	})
 }
 

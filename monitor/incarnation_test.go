@@ -40,6 +40,7 @@ func TestConnectionToAnOlderStateVoidsApprovals(t *testing.T) {
 		require.NoError(t, m.Connected(0, s.connects()))
 		assert.Equal(t, was.Generation, m.Generation(0))
 
+		w.change(func() { s.latency = time.Millisecond })
 		s.crash(5 * 96)
 		news := m.News()
 		require.NoError(t, m.Connected(0, s.connects()))
@@ -54,7 +55,7 @@ func TestConnectionToAnOlderStateVoidsApprovals(t *testing.T) {
 		assert.True(t, replica(m, 1).Up, "the other replica has nothing to do with it")
 		assert.Zero(t, m.Generation(1))
 
-		synctest.Wait() // the sampler looks at once
+		pass(time.Millisecond) // the sampler looks at once
 		now = replica(m, 0)
 		assert.True(t, now.Up)
 		assert.Equal(t, s.connects().Replay, now.Applied.LSN, "what it shows now, and no more")
@@ -155,7 +156,7 @@ func TestRestart(t *testing.T) {
 				w.happened()
 				w.change(func() {
 					s.state.Started += 500
-					s.connected = false
+					s.connected, s.latency = false, time.Millisecond
 				})
 				generation := uint64(1)
 				if first != "the sampler sees it first" {
@@ -163,7 +164,7 @@ func TestRestart(t *testing.T) {
 					assert.False(t, replica(m, 0).Up)
 					assert.Equal(t, generation, m.Generation(0))
 					generation++ // the sampler cannot know that it is the same news
-					synctest.Wait()
+					pass(time.Millisecond)
 				} else {
 					pass(longest)
 					require.NoError(t, m.Connected(0, s.connects()))
@@ -209,16 +210,19 @@ func TestOneNameSeveralServers(t *testing.T) {
 				w.happened()
 				other := s.connects()
 				other.Started, other.Addr = 9999, "10.0.1.99"
-				w.change(func() { s.connected = s.connected && !broken })
+				w.change(func() { s.connected, s.latency = s.connected && !broken, time.Millisecond })
 				require.NoError(t, m.Connected(0, other))
 				assert.False(t, replica(m, 0).Up, "nothing is known of the server behind that connection")
 				assert.Equal(t, uint64(1), m.Generation(0))
-				synctest.Wait()
+				pass(time.Millisecond)
 				assert.True(t, replica(m, 0).Balanced)
 				assert.Equal(t, []string{"r0 balanced"}, w.happened())
 				pass(time.Second)
 				assert.True(t, replica(m, 0).Balanced)
 				assert.Empty(t, w.happened(), "said once")
+				require.NoError(t, m.Connected(0, other))
+				assert.Equal(t, uint64(1), m.Generation(0), "nothing is claimed that a connection could contradict")
+				assert.True(t, replica(m, 0).Up)
 			})
 		})
 	}
@@ -226,11 +230,12 @@ func TestOneNameSeveralServers(t *testing.T) {
 
 func TestAReplicaThatIsAPrimary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(2)
-		m := w.start(t, func(c *monitor.Config) { c.Replicas[1].AllowPrimary = true })
+		w := newWorld(3)
+		w.standbys[2].answer = w.primary.answer // the primary itself, meant to serve reads as well
+		m := w.start(t, func(c *monitor.Config) { c.Replicas[1].AllowPrimary, c.Replicas[2].AllowPrimary = true, true })
 		pass(longest)
 		w.happened()
-		for _, s := range w.standbys {
+		for _, s := range w.standbys[:2] {
 			w.change(func() { s.state.InRecovery = false })
 		}
 		err := m.Connected(0, w.standbys[0].connects())
@@ -242,8 +247,12 @@ func TestAReplicaThatIsAPrimary(t *testing.T) {
 		assert.Equal(t, []string{"r0 writable"}, w.happened())
 		pass(longest)
 		assert.Equal(t, policy.RolePrimary, replica(m, 1).Role)
-		assert.Empty(t, w.happened(), "replica 1 is meant to be one")
+		assert.Empty(t, w.happened(), "replica 1 may be one")
 		assert.True(t, replica(m, 1).Up)
+		assert.False(t, replica(m, 1).AllowPrimary, "promoted, it writes a history of its own")
+		assert.Equal(t, policy.RolePrimary, replica(m, 2).Role)
+		assert.True(t, replica(m, 2).AllowPrimary)
+		assert.NoError(t, m.Connected(2, lsn.Connect{Server: w.state.Server}))
 		require.False(t, replica(m, 0).Applied.Zero(), "what it replayed while it was a standby")
 		w.change(func() { w.state.Started = 9000; w.primary.connected = false })
 		pass(longest)

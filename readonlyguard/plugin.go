@@ -38,21 +38,13 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 }
 
 // guardPool puts the guarded pool below gorm's prepared statements, where these are on: gorm and its plugins look for
-// a *gorm.PreparedStmtDB at the top, and there may be several, one in the other.
+// a *gorm.PreparedStmtDB at the top.
 func guardPool(db *gorm.DB) {
 	readOnlyTx := db.Dialector.Name() == "postgres" // the SQL Server driver knows no such option
-	prepared, ok := db.ConnPool.(*gorm.PreparedStmtDB)
-	if !ok {
-		db.ConnPool = &pool{ConnPool: db.ConnPool, readOnlyTx: readOnlyTx}
-		db.Statement.ConnPool = db.ConnPool
+	if prepared, ok := db.ConnPool.(*gorm.PreparedStmtDB); ok {
+		prepared.ConnPool = &pool{ConnPool: prepared.ConnPool, readOnlyTx: readOnlyTx}
 		return
 	}
-	for {
-		inner, ok := prepared.ConnPool.(*gorm.PreparedStmtDB)
-		if !ok {
-			break
-		}
-		prepared = inner
-	}
-	prepared.ConnPool = &pool{ConnPool: prepared.ConnPool, readOnlyTx: readOnlyTx}
+	db.ConnPool = &pool{ConnPool: db.ConnPool, readOnlyTx: readOnlyTx}
+	db.Statement.ConnPool = db.ConnPool
 }

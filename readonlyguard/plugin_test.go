@@ -82,7 +82,7 @@ func TestHandlesDerivedBeforeUse(t *testing.T) {
 	s.usable(t)
 }
 
-// Use on a handle with prepared statements of its own, and prepared statements over prepared statements.
+// Prepared statements of a session, alone and over those of the configuration.
 func TestNestedPreparedStatements(t *testing.T) {
 	for _, m := range []mode{{}, {prepareStmt: true}} {
 		s := open(t, m)
@@ -94,6 +94,19 @@ func TestNestedPreparedStatements(t *testing.T) {
 		assert.Equal(t, "BEGIN READ ONLY", s.log()[0])
 		s.usable(t)
 	}
+}
+
+// Use on a handle whose prepared statements lie over those of the configuration.
+func TestUseOnNestedPreparedStatements(t *testing.T) {
+	s := openUnguarded(t, mode{prepareStmt: true})
+	s.db = s.db.Session(&gorm.Session{PrepareStmt: true})
+	require.IsType(t, &gorm.PreparedStmtDB{}, s.db.ConnPool.(*gorm.PreparedStmtDB).ConnPool)
+	require.NoError(t, s.db.Use(readonlyguard.New()))
+	s.derive(t)
+	_, panicked := attempt(func() error { return s.reads.CreateInBatches([]Author{{}, {}, {}}, 2).Error })
+	assert.True(t, panicked)
+	assert.Empty(t, s.log())
+	s.usable(t)
 }
 
 // Conditions that another plugin adds right before the query are in the query, also where the guard looked at its

@@ -13,9 +13,20 @@ import (
 	"github.com/readsplit/readsplit/readonlyguard"
 )
 
+// onlyMarked fails the test at a statement that is in no read session.
+func onlyMarked(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	look := func(db *gorm.DB) {
+		assert.True(t, readonlyguard.IsReadOnly(db.Statement.Context))
+	}
+	require.NoError(t, db.Callback().Query().After("*").Register("look", look))
+	require.NoError(t, db.Callback().Row().After("*").Register("look", look))
+}
+
 // A Reader finds what a gorm.DB finds, method by method.
 func TestReaderReads(t *testing.T) {
 	s := open(t, mode{})
+	onlyMarked(t, s.db)
 	r := readonlyguard.NewReader(s.writes)
 
 	var a Author
@@ -155,6 +166,7 @@ func TestReaderWithoutAGuard(t *testing.T) {
 
 func TestReaderOf(t *testing.T) {
 	s := open(t, mode{returnErrors: true})
+	onlyMarked(t, s.db)
 	r := readonlyguard.NewReader(s.writes)
 	ctx := t.Context() // not marked
 	books, authors := readonlyguard.Of[Book](r), readonlyguard.Of[Author](r)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -106,13 +107,23 @@ func TestNothingOutlivesAProcessThatDies(t *testing.T) {
 	}
 }
 
-// A process may also die while it still starts: in initdb, between two servers.
+// A process may also die while it still starts: its folder shows how far it has come.
 func TestNothingOutlivesAStartThatDies(t *testing.T) {
-	for _, after := range []time.Duration{0, 100, 250, 400, 550, 700, 850} {
-		t.Run((after * time.Millisecond).String(), func(t *testing.T) {
+	for _, stage := range []struct{ name, appears string }{
+		{"the folder", "*"},
+		{"initdb", "*/primary/data/base"},
+		{"the copy", "*/replica1/data/base"},
+		{"the primary", "*/primary/data/postmaster.pid"},
+		{"the replica", "*/replica1/data/postmaster.pid"},
+		{"the replica's log", "*/replica1/server.log"},
+	} {
+		t.Run(stage.name, func(t *testing.T) {
 			dir := openDir(t)
 			cmd, _ := startChild(t, dir)
-			<-time.After(after * time.Millisecond)
+			require.NoError(t, poll(limit(t), time.Millisecond, func() (bool, string, error) {
+				found, err := filepath.Glob(filepath.Join(dir, stage.appears))
+				return len(found) > 0, stage.appears, err
+			}))
 			require.NoError(t, cmd.Process.Kill())
 			require.Error(t, cmd.Wait())
 			nothingLeft(t, dir, childReport{Root: dir})

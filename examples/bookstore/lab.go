@@ -19,6 +19,7 @@ type options struct {
 	orders      int // of the healthy phase
 	faultOrders int // of the others
 	stock       int // orders that the shop has before
+	pause       time.Duration // between the beginnings of two orders
 	seed        uint64
 	version     string // major version of PostgreSQL; "" for any
 	only        string // this phase alone; "" for all
@@ -164,6 +165,7 @@ func (l *lab) readOnlyGuard(ctx context.Context) (err error) {
 
 // try runs one trial and prints its line.
 func (l *lab) try(ctx context.Context, t *trial) error {
+	t.pause = l.pause
 	l.progress.begin(fmt.Sprintf("phase=%s strategy=%s", t.phase, t.strategy.name()), t.orders)
 	o, err := t.run(ctx, l.cluster, l.counter, l.seed, l.progress.at)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -61,9 +62,13 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "who orders what and who reads follows from `number`")
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
 	flags.StringVar(&o.only, "only", "", "run this `phase` alone: healthy, replay_paused, one_replica_paused, replica_killed or read_only_guard")
+	rate := flags.Float64("rate", 0, "at most so many `orders` a second; 0: as fast as the clients can")
 	flags.BoolVar(&o.verbose, "v", false, "print how often the router gave which reason")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
+	}
+	if *rate > 0 {
+		o.pause = time.Duration(float64(time.Second) / *rate)
 	}
 	if *short {
 		o.orders, o.faultOrders, o.stock = 300, 120, 40_000

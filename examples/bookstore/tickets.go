@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // cue is something that happens when the workload comes to an order.
@@ -29,10 +30,13 @@ type tickets struct {
 	turn chan struct{}
 	next int
 	cues []cue
+	// pause is the shortest time between two orders; last is when the newest began.
+	pause time.Duration
+	last  time.Time
 }
 
-func newTickets(ctx context.Context, total int, cues []cue, drawn func(n int)) *tickets {
-	t := &tickets{total: total, drawn: drawn, cues: slices.Clone(cues), turn: make(chan struct{}, 1)}
+func newTickets(ctx context.Context, total int, pause time.Duration, cues []cue, drawn func(n int)) *tickets {
+	t := &tickets{total: total, drawn: drawn, cues: slices.Clone(cues), turn: make(chan struct{}, 1), pause: pause}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	slices.SortStableFunc(t.cues, func(a, b cue) int { return a.order - b.order })
 	return t
@@ -59,8 +63,26 @@ func (t *tickets) draw() (order int, ok bool) {
 			return 0, false
 		}
 	}
+	if !t.pace() {
+		return 0, false
+	}
 	t.drawn(order)
 	return order, true
+}
+
+// pace waits until the next order may begin.
+func (t *tickets) pace() (ok bool) {
+	if wait := t.pause - time.Since(t.last); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-t.ctx.Done():
+			return false
+		}
+	}
+	t.last = time.Now()
+	return true
 }
 
 func (t *tickets) give(c cue) (ok bool) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func ignore(int) {}
 
 func TestTicketsComeInOrderAndOnce(t *testing.T) {
 	var shown []int
-	line := newTickets(t.Context(), 3, nil, func(n int) { shown = append(shown, n) })
+	line := newTickets(t.Context(), 3, 0, nil, func(n int) { shown = append(shown, n) })
 	var drawn []int
 	for {
 		n, ok := line.draw()
@@ -32,7 +33,7 @@ func TestTicketsComeInOrderAndOnce(t *testing.T) {
 func TestAHoldingCueKeepsTheOrdersBehindIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		line := newTickets(t.Context(), 3, []cue{{order: 1, hold: true, do: func(context.Context) error {
+		line := newTickets(t.Context(), 3, 0, []cue{{order: 1, hold: true, do: func(context.Context) error {
 			<-release
 			return nil
 		}}}, ignore)
@@ -63,7 +64,7 @@ func TestAHoldingCueKeepsTheOrdersBehindIt(t *testing.T) {
 
 func TestACueThatDoesNotHoldRunsBesideTheOrders(t *testing.T) {
 	release, over := make(chan struct{}), false
-	line := newTickets(t.Context(), 2, []cue{{order: 0, do: func(context.Context) error {
+	line := newTickets(t.Context(), 2, 0, []cue{{order: 0, do: func(context.Context) error {
 		<-release
 		over = true
 		return nil
@@ -85,7 +86,7 @@ func TestCuesAreGivenInTheOrderOfTheOrders(t *testing.T) {
 			return nil
 		}
 	}
-	line := newTickets(t.Context(), 10, []cue{
+	line := newTickets(t.Context(), 10, 0, []cue{
 		{order: 7, hold: true, do: note("late")},
 		{order: 2, hold: true, do: note("first")},
 		{order: 2, hold: true, do: note("second")},
@@ -100,24 +101,45 @@ func TestCuesAreGivenInTheOrderOfTheOrders(t *testing.T) {
 	assert.Equal(t, []string{"first", "second", "late"}, given)
 }
 
+func TestOrdersBeginNoFasterThanThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var began []time.Duration
+		line := newTickets(t.Context(), 4, 5*time.Millisecond, []cue{{order: 2, hold: true, do: func(context.Context) error {
+			pass(time.Second)
+			return nil
+		}}}, func(int) { began = append(began, time.Since(start)) })
+		for {
+			if _, ok := line.draw(); !ok {
+				break
+			}
+		}
+		require.NoError(t, line.wait())
+		assert.Equal(t, []time.Duration{
+			0, 5 * time.Millisecond,
+			1005 * time.Millisecond, 1010 * time.Millisecond, // what was held up is not caught up with
+		}, began)
+	})
+}
+
 func TestAFailureEndsTheRun(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("of a client", func(t *testing.T) {
-		line := newTickets(t.Context(), 10, nil, ignore)
+		line := newTickets(t.Context(), 10, 0, nil, ignore)
 		line.fail(broken)
 		_, ok := line.draw()
 		assert.False(t, ok)
 		assert.ErrorIs(t, line.wait(), broken)
 	})
 	t.Run("of a cue that holds", func(t *testing.T) {
-		line := newTickets(t.Context(), 10, []cue{{order: 0, hold: true, do: func(context.Context) error { return broken }}}, ignore)
+		line := newTickets(t.Context(), 10, 0, []cue{{order: 0, hold: true, do: func(context.Context) error { return broken }}}, ignore)
 		_, ok := line.draw()
 		assert.False(t, ok)
 		assert.ErrorIs(t, line.wait(), broken)
 	})
 	t.Run("of a client while a cue holds", func(t *testing.T) {
 		holding := make(chan struct{})
-		line := newTickets(t.Context(), 10, []cue{{order: 0, hold: true, do: func(ctx context.Context) error {
+		line := newTickets(t.Context(), 10, 0, []cue{{order: 0, hold: true, do: func(ctx context.Context) error {
 			close(holding)
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -134,7 +156,7 @@ func TestAFailureEndsTheRun(t *testing.T) {
 	})
 	t.Run("of whoever started it", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		line := newTickets(ctx, 10, nil, ignore)
+		line := newTickets(ctx, 10, 0, nil, ignore)
 		cancel(broken)
 		_, ok := line.draw()
 		assert.False(t, ok)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/testenv"
@@ -13,6 +14,7 @@ type trial struct {
 	phase    string
 	strategy strategy
 	orders   int
+	pause    time.Duration // between the beginnings of two orders
 	fault    *fault // nil: everything is healthy
 }
 
@@ -47,7 +49,7 @@ func (t *trial) run(ctx context.Context, c *testenv.Cluster, k *counter, seed ui
 	}
 	before, _ := t.strategy.status()
 
-	work := workload{seed: seed, orders: t.orders, done: done}
+	work := workload{seed: seed, orders: t.orders, pause: t.pause, done: done}
 	var watching *watch
 	if t.fault != nil {
 		watching = startWatch(ctx, t.fault.inForce)

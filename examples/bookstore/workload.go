@@ -24,6 +24,7 @@ const (
 type workload struct {
 	seed   uint64
 	orders int
+	pause  time.Duration // between the beginnings of two orders; 0: as fast as 16 clients can
 	cues   []cue
 	done   func(order int)
 }
@@ -51,7 +52,7 @@ type record struct {
 func (w *workload) run(ctx context.Context, s strategy, db *gorm.DB) (*record, error) {
 	began := time.Now()
 	oracle := newOracle(customers)
-	line := newTickets(ctx, w.orders, w.cues, w.done)
+	line := newTickets(ctx, w.orders, w.pause, w.cues, w.done)
 	perClient := make([][]reading, clients)
 	var running sync.WaitGroup
 	for i := range clients {

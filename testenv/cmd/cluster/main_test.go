@@ -22,6 +22,14 @@ type page struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
 	written chan struct{}
+	ended   chan error // what run returned
+}
+
+// start runs the program with these arguments.
+func start(ctx context.Context, in io.Reader, args ...string) *page {
+	out := &page{written: make(chan struct{}, 1), ended: make(chan error, 1)}
+	go func() { out.ended <- run(ctx, args, in, out, io.Discard) }()
+	return out
 }
 
 func (p *page) Write(b []byte) (int, error) {
@@ -49,6 +57,8 @@ func (p *page) await(t *testing.T, pattern string) []string {
 		}
 		select {
 		case <-p.written:
+		case err := <-p.ended:
+			t.Fatalf("it ended (%v) before it printed %q", err, pattern)
 		case <-late:
 			t.Fatalf("%q was not printed; printed was:\n%s", pattern, p)
 		}
@@ -61,9 +71,7 @@ func TestAPersonUsesIt(t *testing.T) {
 	defer interrupt()
 	in, keys := io.Pipe()
 	defer keys.Close()
-	out := &page{written: make(chan struct{}, 1)}
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, []string{"-replicas", "1", "-set", "work_mem=6MB"}, in, out, io.Discard) }()
+	out := start(ctx, in, "-replicas", "1", "-set", "work_mem=6MB")
 	typed := func(line string) {
 		_, err := io.WriteString(keys, line+"\n")
 		require.NoError(t, err)
@@ -111,7 +119,7 @@ func TestAPersonUsesIt(t *testing.T) {
 	out.await(t, "(?m)^quit ")
 
 	interrupt()
-	require.NoError(t, <-ended)
+	require.NoError(t, <-out.ended)
 	assert.NoFileExists(t, log)
 }
 
@@ -126,12 +134,12 @@ func TestItEndsWhenToldAndNotBefore(t *testing.T) {
 	}()
 	out.await(t, `(?m)^primary +primary +[0-9A-F]+/[0-9A-F]+`)
 	select {
-	case err := <-ended:
+	case err := <-out.ended:
 		t.Fatalf("it ended with its input: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	interrupt()
-	require.NoError(t, <-ended)
+	require.NoError(t, <-out.ended)
 
 	require.NoError(t, run(t.Context(), []string{"-replicas", "0"}, strings.NewReader("quit\n"), io.Discard, io.Discard))
 }
