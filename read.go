@@ -191,7 +191,8 @@ func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) 
 	snap := p.monitor.Snapshot()
 	if p.needsClaims(q) {
 		q.at = p.demand(ctx, m, &q.Query, deadline)
-		if q.AtMost > 0 && q.AtMost < 2*p.cfg.SampleEvery && !q.Pending {
+		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
+		if bounded && q.AtMost < 2*p.cfg.SampleEvery && !q.Pending {
 			p.demandRecent(ctx, q, now, deadline)
 		}
 		snap, now = p.monitor.Snapshot(), time.Now()
@@ -229,8 +230,11 @@ func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) 
 		p.monitor.AwaitNews(ctx, news, deadline)
 		snap, now = p.monitor.Snapshot(), time.Now()
 		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return d, snap, ctx.Err()
+		case p.closed.Load(): // no news will come any more
+			return policy.Decision{Reason: policy.ReasonNoReplicas}, snap, nil
 		}
 	}
 }

@@ -89,8 +89,35 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 				return
 			}
 			m.capture()
+			m.wantNewest()
 		}
 	}
+}
+
+// wantNewest asks the replicas for the position of the capture that somebody
+// waits for, at once: to wake the waiters first and be asked by them would add
+// two changes of goroutines to each read after a write.
+func (m *Monitor) wantNewest() {
+	c, ok := m.captures.covering(m.primary.wanted.Load())
+	if !ok {
+		return
+	}
+	until := c.started
+	if m.waitIsWorthwhile() {
+		until = time.Now().Add(m.cfg.MaxWait)
+	}
+	m.Want(c.position(false).LSN, c.started, until)
+}
+
+// waitIsWorthwhile reports whether some replica has lately been quick enough for
+// anybody to wait for it.
+func (m *Monitor) waitIsWorthwhile() bool {
+	for i := range m.snap.Load().Replicas {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
+			return true
+		}
+	}
+	return false
 }
 
 // pace waits until the next capture may start.

@@ -47,18 +47,30 @@ func (o *outcome) line() string {
 
 // explain lists why the router decided as it did, the most frequent reason first.
 func (o *outcome) explain() string {
-	reasons := slices.Collect(maps.Keys(o.reasons))
-	slices.SortFunc(reasons, func(a, b policy.Reason) int {
-		if d := o.reasons[b] - o.reasons[a]; d != 0 {
+	var b strings.Builder
+	for _, r := range ranked(o.reasons) {
+		fmt.Fprintf(&b, "    %6d  %s\n", o.reasons[r], r)
+	}
+	return b.String()
+}
+
+// whyPrimary names the reasons for which reads went to the primary.
+func (o *outcome) whyPrimary() string {
+	var parts []string
+	for _, r := range ranked(o.toPrimary) {
+		parts = append(parts, fmt.Sprintf("%s %d", r, o.toPrimary[r]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ranked are the reasons, the most frequent one first.
+func ranked(reasons map[policy.Reason]int) []policy.Reason {
+	return slices.SortedFunc(maps.Keys(reasons), func(a, b policy.Reason) int {
+		if d := reasons[b] - reasons[a]; d != 0 {
 			return d
 		}
 		return int(a) - int(b)
 	})
-	var b strings.Builder
-	for _, r := range reasons {
-		fmt.Fprintf(&b, "    %6d  %s\n", o.reasons[r], r)
-	}
-	return b.String()
 }
 
 // line is what the guard did, in one line.

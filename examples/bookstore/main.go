@@ -61,8 +61,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	short := flags.Bool("short", false, "fewer orders, the same rules")
 	flags.Uint64Var(&o.seed, "seed", 1, "who orders what and who reads follows from `number`")
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
-	flags.StringVar(&o.only, "only", "", "run this `phase` alone: healthy, replay_paused, one_replica_paused, replica_killed or read_only_guard")
-	rate := flags.Float64("rate", 0, "at most so many `orders` a second; 0: as fast as the clients can")
+	flags.StringVar(&o.only, "only", "", "run this `phase` alone: healthy, rush, replay_paused, one_replica_paused, replica_killed or read_only_guard")
+	rate := flags.Float64("rate", 200, "`orders` a second in the phase healthy, each with five lists; 0: as fast as the clients can")
 	flags.BoolVar(&o.verbose, "v", false, "print how often the router gave which reason")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -79,6 +79,9 @@ func parse(args []string, out io.Writer) (options, error) {
 	}
 	if o.only != "" && titles[o.only] == "" && o.only != "read_only_guard" {
 		problem = fmt.Sprintf("-only %q is no phase: see -help", o.only)
+	}
+	if *rate < 0 {
+		problem = fmt.Sprintf("-rate %g is negative: use 0 for as fast as the clients can", *rate)
 	}
 	if problem != "" {
 		fmt.Fprintln(out, problem)

@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"flag"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestArguments(t *testing.T) {
-	full := options{orders: 1000, faultOrders: 300, stock: 200_000, seed: 1}
+	full := options{orders: 1000, faultOrders: 300, stock: 200_000, pause: 5 * time.Millisecond, seed: 1}
 	short := options{orders: 300, faultOrders: 120, stock: 40_000, seed: 7, version: "18", only: "healthy", verbose: true}
 	for name, c := range map[string]struct {
 		args []string
 		want options
 	}{
 		"none": {nil, full},
-		"all":  {[]string{"-short", "-seed", "7", "-pg", "18", "-only", "healthy", "-v"}, short},
+		"all":  {[]string{"-short", "-rate", "0", "-seed", "7", "-pg", "18", "-only", "healthy", "-v"}, short},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := parse(c.args, new(bytes.Buffer))
@@ -28,7 +29,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, args := range [][]string{{"healthy"}, {"-only", "health"}, {"-seed", "-1"}} {
+	for _, args := range [][]string{{"healthy"}, {"-only", "health"}, {"-seed", "-1"}, {"-rate", "-1"}} {
 		var out bytes.Buffer
 		_, err := parse(args, &out)
 		require.Error(t, err)

@@ -26,6 +26,7 @@ type outcome struct {
 	reruns          int            // lists that were run more than once
 	disagreements   []string       // between the plugin and the servers, or among these
 	reasons         map[policy.Reason]int
+	toPrimary       map[policy.Reason]int // of these, the ones that sent a read to the primary
 
 	faulty     bool
 	broken     string         // the server that the fault is about; "" for all replicas
@@ -44,7 +45,7 @@ const mostEvidence = 5
 func (t *trial) measure(r *record, inForce []span) *outcome {
 	o := &outcome{
 		phase: t.phase, strategy: t.strategy.name(), orders: t.orders, missed: r.missed, took: r.took, faulty: t.fault != nil,
-		reads: make(map[string]int), late: make(map[string]int), reasons: make(map[policy.Reason]int),
+		reads: make(map[string]int), late: make(map[string]int), reasons: make(map[policy.Reason]int), toPrimary: make(map[policy.Reason]int),
 	}
 	if t.fault != nil {
 		o.broken = t.fault.server
@@ -112,6 +113,9 @@ func (o *outcome) compareClaim(x *reading) {
 	d := x.claim.decision
 	o.claims = true
 	o.reasons[d.Reason]++
+	if !d.Replica {
+		o.toPrimary[d.Reason]++
+	}
 	if d.Attempts > 1 {
 		o.reruns++
 	}

@@ -8,6 +8,7 @@ import (
 // titles says to a person what a phase was.
 var titles = map[string]string{
 	"healthy":            "Everything healthy",
+	"rush":               "The same without a pause between orders",
 	"replay_paused":      "Both replicas stopped replaying",
 	"one_replica_paused": "One of two replicas stopped replaying",
 	"replica_killed":     "One of two replicas killed and started again",

@@ -15,7 +15,7 @@ type trial struct {
 	strategy strategy
 	orders   int
 	pause    time.Duration // between the beginnings of two orders
-	fault    *fault // nil: everything is healthy
+	fault    *fault        // nil: everything is healthy
 }
 
 // run carries the trial out on a cluster whose replicas have caught up, and

@@ -16,10 +16,21 @@ const (
 // problems is what is wrong with an outcome; none: it is as it has to be. It holds
 // dbresolver to its faults: where it does not show them, the lab proves nothing of
 // the others.
-func (o *outcome) problems() (all []string) {
-	say := func(format string, args ...any) {
-		all = append(all, fmt.Sprintf("phase=%s strategy=%s: ", o.phase, o.strategy)+fmt.Sprintf(format, args...))
+func (o *outcome) problems() []string {
+	all := o.faults()
+	if o.phase == "healthy" && o.strategy == "routed" && o.share() < leastShare {
+		all = append(all, o.problem("%.1f%% of the reads were on replicas, at least %.0f%% should be: %s", 100*o.share(), 100*leastShare, o.whyPrimary()))
 	}
+	return all
+}
+
+func (o *outcome) problem(format string, args ...any) string {
+	return fmt.Sprintf("phase=%s strategy=%s: ", o.phase, o.strategy) + fmt.Sprintf(format, args...)
+}
+
+// faults are the problems that no busy machine can explain.
+func (o *outcome) faults() (all []string) {
+	say := func(format string, args ...any) { all = append(all, o.problem(format, args...)) }
 	for _, d := range o.disagreements {
 		say("who served the reads is in dispute: %s", d)
 	}
@@ -56,10 +67,6 @@ func (o *outcome) checkBaseline(say func(string, ...any)) {
 
 func (o *outcome) checkRouted(say func(string, ...any)) {
 	switch o.phase {
-	case "healthy":
-		if o.share() < leastShare {
-			say("%.1f%% of the reads were on replicas, at least %.0f%% should be", 100*o.share(), 100*leastShare)
-		}
 	case "one_replica_paused":
 		if o.share() < leastElsewhere {
 			say("%.1f%% of the reads were on replicas, at least %.0f%% should be: those of %s belong on the other one", 100*o.share(), 100*leastElsewhere, o.broken)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/readsplit/readsplit/policy"
 )
 
 // good returns an outcome without a problem.
@@ -17,7 +19,7 @@ func good(phase, strategy string) *outcome {
 		ownP50: 900 * time.Microsecond, ownP99: 3100 * time.Microsecond, took: 1500 * time.Millisecond,
 		late: map[string]int{},
 	}
-	if phase != "healthy" {
+	if phase != "healthy" && phase != "rush" {
 		o.faulty, o.faultReads = true, 1500
 	}
 	switch phase {
@@ -40,6 +42,8 @@ var combinations = []struct{ phase, strategy string }{
 	{"healthy", "sticky"},
 	{"healthy", "routed"},
 	{"healthy", "routed_no_session"},
+	{"rush", "dbresolver"},
+	{"rush", "routed"},
 	{"replay_paused", "dbresolver"},
 	{"replay_paused", "sticky"},
 	{"replay_paused", "routed"},
@@ -93,6 +97,21 @@ func TestEveryFailureIsFound(t *testing.T) {
 			assert.Contains(t, found, "phase="+x.phase+" strategy="+x.strategy+": ")
 		}
 	}
+}
+
+func TestABusyMachineExplainsNothingButTheShare(t *testing.T) {
+	o := good("healthy", "routed")
+	o.reads, o.toPrimary = map[string]int{primary: 1500}, map[policy.Reason]int{policy.ReasonBehindSession: 1400, policy.ReasonWaitExpired: 100}
+	assert.Empty(t, o.faults())
+	assert.Equal(t, []string{"phase=healthy strategy=routed: 0.0% of the reads were on replicas, at least 99% should be: behind_session 1400, wait_expired 100"}, o.problems())
+	o.missed = 1
+	assert.Len(t, o.faults(), 1)
+}
+
+func TestARushIsNotAskedForItsShare(t *testing.T) {
+	o := good("rush", "routed")
+	o.reads = map[string]int{primary: 1500}
+	assert.Empty(t, o.problems())
 }
 
 func TestOthersMayLeaveTheReplicasIdle(t *testing.T) {
