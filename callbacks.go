@@ -122,7 +122,13 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		}
 	case *trackedTx:
 		pool.join(db.Statement.Context)
-	case *readOnlyTx, *sql.Tx:
+	case *readOnlyTx:
+		// GORM's store prepares on the primary, which a transaction on a replica
+		// must not need: with one connection to it, it would wait for itself.
+		if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
+			db.Statement.ConnPool = plain(tx)
+		}
+	case *sql.Tx:
 	default:
 		if p.isPrimary(pool) {
 			// A handle that was derived before the plugin was installed.
@@ -255,9 +261,9 @@ func (p *Plugin) unrouted(db *gorm.DB, pool gorm.ConnPool) {
 // dryPool hides BeginTx.
 type dryPool struct{ gorm.ConnPool }
 
-// plainTx is a transaction without prepared statements, for a statement that is
-// run by Row: where a statement cannot be prepared, GORM's store returns a row
-// that panics when it is scanned.
+// plainTx is a transaction without prepared statements, for one statement. One
+// that is run by Row needs it too: where a statement cannot be prepared, GORM's
+// store returns a row that panics when it is scanned.
 type plainTx struct {
 	gorm.Tx
 	outer *gorm.PreparedStmtTX

@@ -51,7 +51,8 @@ type Config struct {
 	// StickyWindow is how long reads stay on the primary where no position says
 	// when they may leave it: after a write whose outcome is unknown, a statement
 	// on a connection of the application's own, a token that is not to be
-	// trusted. At least MaxLag + MaxSampleAge. Defaults to 5 s.
+	// trusted. At least MaxLag + MaxSampleAge. Defaults to 5 s, or to that sum where
+	// it is longer.
 	StickyWindow time.Duration
 
 	// PrimaryLost says what happens to reads when the primary cannot be reached,
@@ -176,7 +177,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxSampleAge, defaultMaxSampleAge)
 	def(&c.SampleTimeout, defaultSampleTimeout)
 	def(&c.MaxWait, defaultMaxWait)
-	def(&c.StickyWindow, defaultStickyWindow)
+	def(&c.StickyWindow, max(defaultStickyWindow, c.MaxLag+c.MaxSampleAge))
 	if c.Balancer == nil {
 		c.Balancer = policy.LeastInFlight()
 	}
@@ -186,7 +187,6 @@ func (c Config) withDefaults() Config {
 	c.Replicas = append([]Replica(nil), c.Replicas...)
 	for i := range c.Replicas {
 		r := &c.Replicas[i]
-		r.Pool = r.Pool.or(c.Pool)
 		if r.Weight == 0 {
 			r.Weight = 1
 		}

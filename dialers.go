@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -35,11 +35,7 @@ type dialer struct {
 func newDialer(d gorm.Dialector) (*dialer, error) {
 	scratch, err := gorm.Open(d, &gorm.Config{DisableAutomaticPing: true, Logger: logger.Discard})
 	if err != nil {
-		// A driver's message may quote the DSN; what it wraps says what is wrong.
-		if inner := errors.Unwrap(err); inner != nil {
-			err = inner
-		}
-		return nil, fmt.Errorf("the driver does not accept its configuration: %w", err)
+		return nil, fmt.Errorf("the driver does not accept its configuration: %s", withoutDSN(err, d))
 	}
 	db, err := scratch.DB()
 	if err != nil {
@@ -48,9 +44,30 @@ func newDialer(d gorm.Dialector) (*dialer, error) {
 	return &dialer{db: db, owned: !hasOwnPool(d)}, nil
 }
 
+// withoutDSN returns the message of a driver that could not parse its DSN. Drivers
+// quote it, pgx in backquotes and with all but the password: it belongs in no log.
+// For the same reason the error itself is not wrapped.
+func withoutDSN(err error, d gorm.Dialector) string {
+	text := err.Error()
+	if first, last := strings.Index(text, "`"), strings.LastIndex(text, "`"); first < last {
+		text = text[:first] + "its DSN" + text[last+1:]
+	}
+	if dsn := field(d, "DSN"); dsn.IsValid() && dsn.Kind() == reflect.String && dsn.Len() > 0 {
+		text = strings.ReplaceAll(text, dsn.String(), "its DSN")
+	}
+	return text
+}
+
 // hasOwnPool reports whether the application gave the dialector a pool of its
 // own, in a field Conn of its configuration, as GORM's dialectors call it.
 func hasOwnPool(d gorm.Dialector) bool {
+	c := field(d, "Conn")
+	return c.IsValid() && c.Kind() == reflect.Interface && !c.IsNil()
+}
+
+// field returns a field of a dialector's configuration, the zero Value where it
+// has none of that name.
+func field(d gorm.Dialector, name string) reflect.Value {
 	for {
 		w, ok := d.(interface{ Unwrap() gorm.Dialector })
 		if !ok {
@@ -59,17 +76,15 @@ func hasOwnPool(d gorm.Dialector) bool {
 		d = w.Unwrap()
 	}
 	v := reflect.Indirect(reflect.ValueOf(d))
+	if v.Kind() == reflect.Struct {
+		if c := v.FieldByName("Config"); c.IsValid() {
+			v = reflect.Indirect(c)
+		}
+	}
 	if v.Kind() != reflect.Struct {
-		return false
+		return reflect.Value{}
 	}
-	if c := v.FieldByName("Config"); c.IsValid() {
-		v = reflect.Indirect(c)
-	}
-	if v.Kind() != reflect.Struct {
-		return false
-	}
-	c := v.FieldByName("Conn")
-	return c.IsValid() && c.Kind() == reflect.Interface && !c.IsNil()
+	return v.FieldByName(name)
 }
 
 // scarce reports whether the pool is the application's and so small that a

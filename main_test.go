@@ -144,8 +144,16 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 		defer cancel()
 		require.NoError(t, d.plugin.Close(ctx))
 		require.NoError(t, pool.Close())
+		require.Empty(t, d.log.matching(password(c.Primary().DSN())), "a password was logged")
 	})
 	return d
+}
+
+// password is the secret in a DSN, which must appear nowhere.
+func password(dsn string) string {
+	_, rest, _ := strings.Cut(dsn, "password=")
+	secret, _, _ := strings.Cut(rest, " ")
+	return secret
 }
 
 var (

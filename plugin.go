@@ -205,7 +205,7 @@ func (p *Plugin) prepare(db *gorm.DB, primary *sql.DB, dialers []*dialer) {
 	}
 	p.groups = make(map[string]bool)
 	for i, r := range p.cfg.Replicas {
-		s := newServer(i, r, dialers[i], r.Pool.sized(most), db.Config)
+		s := newServer(i, r, dialers[i], r.Pool.or(p.cfg.Pool).sized(most), db.Config)
 		p.servers = append(p.servers, s)
 		cfg.Replicas = append(cfg.Replicas, monitor.Target{
 			Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,

@@ -169,8 +169,16 @@ func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
 
 // PrepareContext implements gorm.ConnPool. GORM's store of prepared statements
 // belongs to the primary and keeps the statement, so it is prepared there;
-// StmtContext prepares it again where the transaction runs.
+// StmtContext prepares it again where the transaction runs. Once that is the
+// primary its own connection is used: waiting for a second one would never end
+// in a pool of one.
 func (t *readOnlyTx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	t.mu.Lock()
+	primary := t.primary
+	t.mu.Unlock()
+	if primary != nil {
+		return primary.PrepareContext(ctx, query)
+	}
 	return t.p.primary.PrepareContext(ctx, query)
 }
 

@@ -92,9 +92,9 @@ func pauseOne(server *testenv.Server) *fault {
 // maxLag is readsplit's default.
 const maxLag = 2 * time.Second
 
-// killOne kills a server's processes when a third of the orders is through, with
-// reads in flight, and starts it again after the second third. The last orders
-// come when it serves reads again.
+// killOne kills a server's processes when a quarter of the orders is through, with
+// reads in flight, and starts it again in the middle. The last two fifths come when
+// it is fit for reads again.
 func killOne(server *testenv.Server) *fault {
 	f := &fault{server: server.Name(), crashes: true}
 	var undo testenv.Undo
@@ -107,7 +107,7 @@ func killOne(server *testenv.Server) *fault {
 	}
 	f.cues = func(orders int, w *watch, s strategy) []cue {
 		return []cue{
-			{order: orders / 3, do: func(ctx context.Context) (err error) {
+			{order: orders / 4, do: func(ctx context.Context) (err error) {
 				f.struck.from = time.Now()
 				if undo, err = server.Kill(ctx); err != nil {
 					return err
@@ -116,10 +116,10 @@ func killOne(server *testenv.Server) *fault {
 				close(killed)
 				return nil
 			}},
-			{order: orders/3 + orders/10, hold: true, do: func(ctx context.Context) error {
+			{order: orders/4 + orders/10, hold: true, do: func(ctx context.Context) error {
 				return errors.Join(await(ctx, killed), await(ctx, w.confirmed()))
 			}},
-			{order: orders * 2 / 3, do: func(context.Context) error {
+			{order: orders / 2, do: func(context.Context) error {
 				if err := undo(); err != nil {
 					return err
 				}
@@ -127,7 +127,7 @@ func killOne(server *testenv.Server) *fault {
 				close(restarted)
 				return nil
 			}},
-			{order: orders*2/3 + orders/10, hold: true, do: func(ctx context.Context) error {
+			{order: orders/2 + orders/10, hold: true, do: func(ctx context.Context) error {
 				if err := await(ctx, restarted); err != nil {
 					return err
 				}

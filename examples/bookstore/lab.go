@@ -81,7 +81,7 @@ func (l *lab) run(ctx context.Context) (err error) {
 	l.print("PostgreSQL %s, one primary and %d replicas; %d customers, %d orders; %d clients; seed %d",
 		l.cluster.Version(), len(l.cluster.Replicas()), customers, l.stock, clients, l.seed)
 	if l.pause > 0 {
-		l.print("phase=healthy: one order and five lists each %v. The other phases: as fast as the clients can.", l.pause)
+		l.print("An order and five lists each %v in the phases healthy and one_replica_paused, as fast as the clients can in the others.", l.pause)
 	}
 	l.print("Reads are counted by the servers: each list names the one that made it (cluster_name), checked against %s.\n", extension)
 	for _, p := range l.phases() {
@@ -178,7 +178,7 @@ func (l *lab) replayPaused(ctx context.Context) error {
 
 func (l *lab) oneReplicaPaused(ctx context.Context) error {
 	for _, s := range []strategy{new(resolved), newRouted(customers)} {
-		t := &trial{phase: "one_replica_paused", strategy: s, orders: l.faultOrders, fault: pauseOne(l.cluster.Replica(0))}
+		t := &trial{phase: "one_replica_paused", strategy: s, orders: l.faultOrders, pause: l.pause, fault: pauseOne(l.cluster.Replica(0))}
 		if _, err := l.try(ctx, t); err != nil {
 			return err
 		}

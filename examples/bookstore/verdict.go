@@ -6,9 +6,9 @@ const (
 	// leastShare is the part of the reads that replicas must serve when all is
 	// healthy. A router that trusts sampled positions alone reaches 80 %.
 	leastShare = 0.99
-	// leastElsewhere is the same with one of two replicas paused: its reads must
-	// go to the other one, not to the primary.
-	leastElsewhere = 0.9
+	// leastElsewhere is the same with one of two replicas paused. Its reads must go
+	// to the other one: with those on the primary no more than two thirds are left.
+	leastElsewhere = 0.8
 	// leastFaultReads is how many reads must have run while a fault was in force.
 	leastFaultReads = 100
 )

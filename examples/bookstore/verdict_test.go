@@ -77,7 +77,7 @@ func TestEveryFailureIsFound(t *testing.T) {
 		{"replay_paused", "dbresolver", func(o *outcome) { o.missed = 299 }, "the lab proves nothing"},
 		{"healthy", "routed", func(o *outcome) { o.reads = map[string]int{"replica1": 9899, primary: 101} }, "99.0% of the reads were on replicas, at least 99%"},
 		{"healthy", "routed", func(o *outcome) { o.reads = nil }, "0.0% of the reads"},
-		{"one_replica_paused", "routed", func(o *outcome) { o.reads = map[string]int{"replica2": 899, primary: 101} }, "those of replica1 belong on the other one"},
+		{"one_replica_paused", "routed", func(o *outcome) { o.reads = map[string]int{"replica2": 799, primary: 201} }, "those of replica1 belong on the other one"},
 		{"one_replica_paused", "routed", func(o *outcome) { o.late = map[string]int{"replica1": 1} }, "replica1 made 1 lists although it was further behind than MaxLag"},
 		{"replica_killed", "routed", func(o *outcome) { o.inFlight = 0 }, "no read was in flight"},
 		{"replica_killed", "routed", func(o *outcome) { o.late = nil }, "replica1 was started again and made no list"},

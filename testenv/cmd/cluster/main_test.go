@@ -127,11 +127,7 @@ func TestAPersonUsesIt(t *testing.T) {
 func TestItEndsWhenToldAndNotBefore(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	defer interrupt()
-	out := &page{written: make(chan struct{}, 1)}
-	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, []string{"-replicas", "0", "-v"}, strings.NewReader("status\n"), out, io.Discard)
-	}()
+	out := start(ctx, strings.NewReader("status\n"), "-replicas", "0", "-v")
 	out.await(t, `(?m)^primary +primary +[0-9A-F]+/[0-9A-F]+`)
 	select {
 	case err := <-out.ended:

@@ -1,0 +1,134 @@
+package readsplit_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/utils/tests"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// used returns what db.Use says of a configuration.
+func used(t testing.TB, cfg readsplit.Config) error {
+	t.Helper()
+	db, err := gorm.Open(postgres.Open(cluster(t).Primary().DSN()), &gorm.Config{Logger: &logRecorder{}})
+	require.NoError(t, err)
+	pool, err := db.DB()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	p := readsplit.New(cfg)
+	err = db.Use(p)
+	if err == nil {
+		require.NoError(t, p.Close(context.Background()))
+	} else {
+		// Nothing is left behind: the handle works as if nothing had been tried.
+		assert.Equal(t, "primary", served(t, db))
+	}
+	return err
+}
+
+// Every problem is reported at once, with the field, the value and the remedy.
+func TestConfigReportsEveryProblem(t *testing.T) {
+	var nothing *postgres.Dialector
+	good := postgres.Open("host=127.0.0.1")
+	err := used(t, readsplit.Config{
+		Replicas: []readsplit.Replica{
+			{Dialector: good},
+			{Name: "a", Dialector: good},
+			{Name: "a", Dialector: good, Weight: -3},
+			{Name: "primary", Dialector: good},
+			{Name: "b"},
+			{Name: "c", Dialector: nothing},
+			{Name: "d", Dialector: good, Groups: []string{"reports", ""}},
+			{Name: "e", Dialector: postgres.Open("host=127.0.0.1 port=many password=hunter2")},
+			{Name: "f", Dialector: postgres.Open("postgres://user:hunter2@127.0.0.1:port/db")},
+			{Name: "g", Dialector: good, Pool: readsplit.Pool{MaxOpen: -1, MaxIdle: -2}},
+		},
+		Default:       7,
+		MaxLag:        -2,
+		SampleEvery:   time.Minute,
+		MaxSampleAge:  time.Second,
+		SampleTimeout: -time.Second,
+		MaxWait:       -5 * time.Millisecond,
+		StickyWindow:  time.Millisecond,
+		PrimaryLost:   9,
+		Policies:      []policy.Policy{policy.CaughtUp(), nil},
+		Pool:          readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
+		Retry:         retry.Backoff{Attempts: -7},
+		TokenKeys:     [][]byte{[]byte("hunter2")},
+	})
+	require.Error(t, err)
+	for _, want := range []string{
+		"Config.Replicas[0].Name is empty",
+		`Config.Replicas[2].Name is "a"`,
+		"Config.Replicas[2].Weight is -3",
+		`Config.Replicas[3].Name is "primary"`,
+		"Config.Replicas[4].Dialector is nil",
+		"Config.Replicas[5].Dialector is nil",
+		"Config.Replicas[6].Groups[1] is empty",
+		`Config.Replicas[7].Dialector ("e")`,
+		`Config.Replicas[8].Dialector ("f")`,
+		"Config.Replicas[9].Pool.MaxOpen is -1",
+		"Config.Replicas[9].Pool.MaxIdle is -2",
+		"Config.Default is 7",
+		"Config.MaxLag is -2ns",
+		"Config.SampleTimeout is -1s",
+		"Config.MaxWait is -5ms",
+		"Config.MaxSampleAge is 1s, shorter than Config.SampleEvery, 1m0s",
+		"Config.PrimaryLost is 9",
+		"Config.Policies[1] is nil",
+		"Config.Pool.MaxLifetime is -1ns",
+		"Config.Pool.MaxIdleTime is -1h0m0s",
+		"Config.Retry: readsplit: Backoff.Attempts is -7",
+		"Config.TokenKeys: readsplit: token keys: key 1 has 7 bytes",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
+	}
+	assert.Len(t, strings.Split(err.Error(), "\n"), 22, "each once")
+	assert.NotContains(t, err.Error(), "hunter2")
+	assert.NotContains(t, err.Error(), "postgres://")
+	assert.NotContains(t, err.Error(), "port=many")
+}
+
+// The sticky window is what protects where there is no position: it must outlast
+// the staleness that is allowed. Where only the staleness is set, it follows.
+func TestConfigStickyWindow(t *testing.T) {
+	err := used(t, readsplit.Config{MaxLag: 2 * time.Second, MaxSampleAge: time.Second, StickyWindow: 2900 * time.Millisecond})
+	assert.ErrorContains(t, err, "Config.StickyWindow is 2.9s, shorter than MaxLag + MaxSampleAge, 3s")
+	assert.NoError(t, used(t, readsplit.Config{MaxLag: 2 * time.Second, MaxSampleAge: time.Second, StickyWindow: 3 * time.Second}))
+	assert.NoError(t, used(t, readsplit.Config{MaxLag: time.Minute}))
+	assert.NoError(t, used(t, readsplit.Config{MaxLag: readsplit.Off, StickyWindow: time.Millisecond}))
+	assert.NoError(t, used(t, readsplit.Config{}))
+}
+
+func TestConfigOtherDialect(t *testing.T) {
+	db, err := gorm.Open(tests.DummyDialector{}, &gorm.Config{})
+	require.NoError(t, err)
+	err = db.Use(readsplit.New(readsplit.Config{Replicas: []readsplit.Replica{{Name: "a", Dialector: tests.DummyDialector{}}}}))
+	require.ErrorContains(t, err, `"dummy"`)
+}
+
+// A group that no replica is in is an error of the statement, which names those
+// that there are.
+func TestConfigUnknownGroup(t *testing.T) {
+	d := newDB(t, cluster(t), configured(func(c *readsplit.Config) { c.Replicas[0].Groups = []string{"reports", "exports"} }))
+	ctx := readsplit.Group(t.Context(), "report")
+	err := d.WithContext(ctx).Raw(whoSQL).Scan(new(string)).Error
+	require.ErrorIs(t, err, readsplit.ErrUnknownGroup)
+	assert.ErrorContains(t, err, `"report": the groups are exports, reports`)
+	// A write has no use for a group.
+	require.NoError(t, d.WithContext(ctx).Exec("CREATE TABLE t (id int)").Error)
+	require.ErrorIs(t, d.WithContext(readsplit.Fresh(ctx)).Raw(whoSQL).Scan(new(string)).Error, readsplit.ErrUnknownGroup, "a mistake shows wherever the read goes")
+}
