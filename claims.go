@@ -145,6 +145,12 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 		return time.Time{}
 	}
 	if h := p.history(); !h.Zero() && h != c.Position.History {
+		if shared && time.Since(c.LastWrite) > p.cfg.StickyWindow {
+			// Written so long ago that whatever is within MaxLag shows it, if it
+			// survived: a restart of the primary must not send everybody there.
+			r.forget(c.Position)
+			return time.Time{}
+		}
 		p.otherHistory(r, c.Position.History)
 		q.Foreign = true
 		return time.Time{}
@@ -186,7 +192,10 @@ func (p *Plugin) settle(ctx context.Context, r *register, c *session.Claim, q *p
 	if settled.Capture != 0 {
 		// Somebody wrote meanwhile. What was settled here is enough for a read
 		// that began before that write was acknowledged.
-		settled.Position, settled.At, settled.Capture = pos, at, 0
+		settled.Capture = 0
+		if lsn.Compare(settled.Position, pos) != lsn.After {
+			settled.Position, settled.At, settled.Verify = pos, at, 0
+		}
 	}
 	return &settled, true
 }
@@ -248,22 +257,22 @@ func (p *Plugin) acceptTokens(s *Session, l *ledger) {
 	tokens := s.tokens[done:]
 	s.mu.Unlock()
 	for _, text := range tokens {
-		p.acceptToken(l, text)
+		p.acceptToken(s, l, text)
 	}
 	l.accepted.Store(int32(done + len(tokens)))
 }
 
-func (p *Plugin) acceptToken(l *ledger, text string) {
+func (p *Plugin) acceptToken(s *Session, l *ledger, text string) {
 	now := time.Now()
-	distrust := func() {
-		until := now.Add(p.cfg.StickyWindow)
+	window := now.Add(p.cfg.StickyWindow)
+	doubt := func(until time.Time) {
 		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) })
 	}
 	t, err := p.keys.Decode(text, now)
 	expired := isExpired(err)
 	if err != nil && !expired {
 		p.counters.tokensRefused.Add(1)
-		distrust()
+		doubt(window)
 		return
 	}
 	if expired {
@@ -272,8 +281,14 @@ func (p *Plugin) acceptToken(l *ledger, text string) {
 	h := p.history()
 	switch {
 	case t.Unsure.After(now):
-		// No longer than our own window: another process's clock may be wrong.
-		distrust()
+		// Until then and no longer, or a user who comes often would never leave the
+		// primary again; and no longer than a window from now: the other process's
+		// clock may be wrong.
+		if t.Unsure.Before(window) {
+			doubt(now.Add(t.Unsure.Sub(now)))
+		} else {
+			doubt(window)
+		}
 	case !t.Unsure.IsZero():
 		// The doubt is over, but what it was about may have happened: the session
 		// sees at least what the primary has now.
@@ -284,26 +299,30 @@ func (p *Plugin) acceptToken(l *ledger, text string) {
 	for _, pos := range t.Positions {
 		switch {
 		case pos.System != h.System:
-			known = known || plugins.knows(pos.System)
+			if plugins.knows(pos.System) {
+				known = true
+			} else {
+				s.carry(pos) // of a database that only others know
+			}
 			continue
 		case pos.History == h:
 			next := p.monitor.NextCapture()
 			l.claim.update(func(c session.Claim) session.Claim {
 				joined, ok := c.Join(pos, next, now)
 				if !ok {
-					return c.AfterUnsure(now.Add(p.cfg.StickyWindow), now)
+					return c.AfterUnsure(window, now)
 				}
 				return joined
 			})
 		case !expired:
 			p.counters.tokensForeign.Add(1)
-			distrust()
+			doubt(window)
 		}
 		known = true
 	}
 	if !known && len(t.Positions) > 0 && !expired {
 		p.counters.tokensForeign.Add(1)
-		distrust()
+		doubt(window)
 	}
 }
 
@@ -319,23 +338,42 @@ func (p *Plugin) addToToken(ctx context.Context, s *Session, l *ledger, t *sessi
 		p.acceptTokens(s, l)
 	}
 	p.claimed(ctx, &l.claim, false, &q, deadline)
-	if q.Unsure || q.Pending || q.Foreign {
-		if until := time.Now().Add(p.cfg.StickyWindow); until.After(t.Unsure) {
-			t.Unsure = until
-		}
+	until := time.Now().Add(p.cfg.StickyWindow)
+	switch doubt := l.claim.load().Unsure; {
+	case q.Pending || q.Foreign:
+		later(&t.Unsure, until)
+	case q.Unsure && doubt.Before(until):
+		later(&t.Unsure, doubt) // as it stands: a token must not make it longer
+	case q.Unsure:
+		later(&t.Unsure, until)
 	}
-	if !q.Need.Zero() {
-		for i, have := range t.Positions {
-			if have.System == q.Need.System {
-				// Another plugin over the same primary: the further one covers both.
-				if lsn.Compare(have, q.Need) == lsn.Before {
-					t.Positions[i] = q.Need
-				}
-				return
+	if !q.Need.Zero() && !addPosition(t, q.Need) {
+		later(&t.Unsure, until)
+	}
+}
+
+// later moves t on to u.
+func later(t *time.Time, u time.Time) {
+	if u.After(*t) {
+		*t = u
+	}
+}
+
+// addPosition adds a position to a token, or takes its place where the token has
+// an earlier one of the same history: two plugins can stand over one primary.
+// It reports false when there is no room.
+func addPosition(t *session.Token, p lsn.Position) bool {
+	for i, have := range t.Positions {
+		if have.System == p.System {
+			if lsn.Compare(have, p) == lsn.Before {
+				t.Positions[i] = p
 			}
-		}
-		if len(t.Positions) < session.MaxPositions {
-			t.Positions = append(t.Positions, q.Need)
+			return true
 		}
 	}
+	if len(t.Positions) == session.MaxPositions {
+		return false
+	}
+	t.Positions = append(t.Positions, p)
+	return true
 }

@@ -291,7 +291,7 @@ func (f fieldTest) retry(t *testing.T) {
 		eventually(t, "the read to be ended", func() bool {
 			ended := 0
 			for _, r := range f.c.Replicas() {
-				ended += ask[int](t, r, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = $1", long)
+				ended += ask[int](t, r, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE state = 'active' AND query = $1", long)
 			}
 			return ended > 0
 		})

@@ -76,8 +76,9 @@ func AnyReplica(ctx context.Context) context.Context {
 	return with(ctx, func(m *marks) { m.mode = policy.AnyReplica })
 }
 
-// AtMost marks reads that must not be older than d, in addition to MaxLag. A
-// bound below twice Config.SampleEvery asks the servers anew, once for all reads
+// AtMost marks reads that must not be older than d, in addition to MaxLag. The
+// bound only ever tightens: the smaller of two counts, and after Fresh it changes
+// nothing, while it takes back an earlier Stale or AnyReplica. A bound below twice Config.SampleEvery asks the servers anew, once for all reads
 // that wait; d <= 0 is Fresh. When the primary cannot be reached and no replica
 // is proven to be within d, such a read fails with ErrPrimaryLost.
 func AtMost(ctx context.Context, d time.Duration) context.Context {
@@ -85,8 +86,10 @@ func AtMost(ctx context.Context, d time.Duration) context.Context {
 		return Fresh(ctx)
 	}
 	return with(ctx, func(m *marks) {
-		m.atMost = d
-		if m.mode != policy.UseReplica {
+		if m.atMost == 0 || d < m.atMost {
+			m.atMost = d
+		}
+		if m.mode == policy.Stale || m.mode == policy.AnyReplica {
 			m.mode = policy.Normal
 		}
 	})

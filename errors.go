@@ -29,8 +29,6 @@ var (
 
 	// ErrClosed: the plugin was closed.
 	ErrClosed = errors.New("readsplit: the plugin is closed")
-
-	errVoid = errors.New("readsplit: the replica came back in another state while it was asked")
 )
 
 // refusal is a read that was refused by decision.

@@ -27,6 +27,8 @@ type foreignTx struct {
 	tx        *sql.Tx
 	marks     *marks
 	everybody bool
+	// tracked is the transaction of which this is the inside, handed out by SQLTx.
+	tracked *trackedTx
 }
 
 // ended reports whether the transaction is over, or its COMMIT under way, without
@@ -62,11 +64,11 @@ func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 			if !t.ended() {
 				return false
 			}
-			p.unsureOf(t.marks, t.everybody) // nobody reads, or it would be gone
+			p.foreignEnded(t) // nobody reads, or it would be gone
 			return true
 		})
 	}
-	f.list = append(f.list, foreignTx{tx, m, everybody})
+	f.list = append(f.list, foreignTx{tx: tx, marks: m, everybody: everybody})
 	f.n.Store(int32(len(f.list)))
 }
 
@@ -90,7 +92,7 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 			q.Pending = q.Pending || t.marks.concern(m)
 			continue
 		}
-		p.unsureOf(t.marks, t.everybody)
+		p.foreignEnded(t)
 		reset = reset || t.everybody
 	}
 	clear(f.list[len(open):])
@@ -100,6 +102,43 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 	if reset {
 		p.resetPrepared()
 	}
+}
+
+// foreignEnded records the writes of a foreign transaction that has ended.
+func (p *Plugin) foreignEnded(t foreignTx) {
+	if t.tracked == nil {
+		p.unsureOf(t.marks, t.everybody)
+		return
+	}
+	for _, m := range t.tracked.concerned() {
+		p.unsureOf(m, t.everybody)
+	}
+	t.tracked.end()
+}
+
+// handedOut watches a transaction that SQLTx has given to the application, which
+// may commit it without the handle.
+func (p *Plugin) handedOut(tx *sql.Tx, tracked *trackedTx) {
+	f := &p.foreign
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.ContainsFunc(f.list, func(t foreignTx) bool { return t.tracked == tracked }) {
+		return
+	}
+	f.list = append(f.list, foreignTx{tx: tx, marks: marksOf(tracked.ctx), tracked: tracked})
+	f.n.Store(int32(len(f.list)))
+}
+
+// handedBack stops watching a transaction that was ended by its handle.
+func (p *Plugin) handedBack(tracked *trackedTx) {
+	f := &p.foreign
+	if f.n.Load() == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = slices.DeleteFunc(f.list, func(t foreignTx) bool { return t.tracked == tracked })
+	f.n.Store(int32(len(f.list)))
 }
 
 // foreignPool notes a statement on a pool or connection of the application's

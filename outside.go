@@ -29,10 +29,12 @@ func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
 	case *trackedTx:
 		sqlTx, ok = pool.inner.(*sql.Tx)
 		if ok {
-			// What is done with it is not seen: count it as a write, committed
-			// in whichever way.
+			// What is done with it is not seen: it counts as a write, and if it is
+			// not the handle that ends it, its end has to be found out.
 			pool.wrote.Store(true)
 			pool.insert.Store(true)
+			pool.out.Store(true)
+			pool.p.handedOut(sqlTx, pool)
 		}
 	case *readOnlyTx:
 		pool.mu.Lock()

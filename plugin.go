@@ -34,19 +34,23 @@ type Plugin struct {
 	guard  readonlyguard.Options
 	groups map[string]bool
 
-	primary  gorm.ConnPool // what the plugin was installed over
-	servers  []*server
-	load     policy.Load
-	monitor  *monitor.Monitor
-	control  *dialer
-	decider  *policy.Decider
-	dialect  sqlclass.Dialect
-	maxWait  time.Duration
-	keys     *session.Keys
-	self     []*Plugin
-	log      func(monitor.Change)
-	ticket   atomic.Uint64
-	counters counters
+	primary gorm.ConnPool // what the plugin was installed over
+	servers []*server
+	load    policy.Load
+	monitor *monitor.Monitor
+	control *dialer
+	decider *policy.Decider
+	dialect sqlclass.Dialect
+	maxWait time.Duration
+	keys    *session.Keys
+	self    []*Plugin
+	watched bool // positions can be asked of the primary
+	// startClaim is the first capture that covers everything from before this
+	// plugin was in use.
+	startClaim uint64
+	log        func(monitor.Change)
+	ticket     atomic.Uint64
+	counters   counters
 
 	process  register // what any session of this process wrote
 	unscoped register // what was written without a session
@@ -85,6 +89,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 			" (dbresolver initialises every plugin again for each server that it opens: use one of the two)")
 	}
 	if err := p.install(db); err != nil {
+		plugins.remove(p)
 		_ = p.release()
 		*p = Plugin{given: p.given} // nothing has seen it yet: it may be tried again
 		p.self = []*Plugin{p}
@@ -151,16 +156,21 @@ func (p *Plugin) install(db *gorm.DB) error {
 	if err := p.register(db); err != nil {
 		return err
 	}
+	p.watched = watched
 	if watched {
-		// What this process wrote before now are its writes too.
-		next := p.monitor.NextCapture()
-		p.process.update(func(c session.Claim) session.Claim {
-			return c.AfterWrite(next, false, lsn.History{}, time.Time{})
-		})
+		// From here on other plugins over the same primary tell what they write,
+		// also while the servers are asked for the first time. What was written
+		// before are this process's writes too.
+		plugins.add(p)
+		p.startClaim = p.monitor.NextCapture()
+		for _, r := range []*register{&p.process, &p.unscoped} {
+			r.update(func(c session.Claim) session.Claim {
+				return c.AfterWrite(p.startClaim, false, lsn.History{}, time.Time{})
+			})
+		}
 		p.monitor.Start()
 	}
 	p.replacePools(db)
-	plugins.add(p)
 	return nil
 }
 

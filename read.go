@@ -34,12 +34,13 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		if s == nil {
+			if r.refused {
+				r.wrote, r.effect = true, effect{insert: true}
+			}
 			r.ranOn(nil, reason)
 			return attempt(nil)
 		}
-		s.inFlight.Add(1)
-		err = attempt(s)
-		s.inFlight.Add(-1)
+		err = s.try(attempt)
 		if err == nil {
 			if p.monitor.Generation(s.index) == generation {
 				r.ranOn(s, reason)
@@ -75,6 +76,14 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 	}
 }
 
+// try runs an attempt and counts it while it runs, also when it panics: what is
+// in flight for ever keeps reads away from its server for ever.
+func (s *server) try(attempt func(s *server) error) error {
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	return attempt(s)
+}
+
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
 func (r *route) failed(ctx context.Context, s *server, err error) (primary policy.Reason, again bool) {
@@ -97,8 +106,7 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 		r.p.counters.retried(v.Cause)
 		switch {
 		case v.CountsAsWrite:
-			r.wrote = true
-			r.effect = effect{insert: true}
+			r.refused = true
 			r.p.counters.refused.Add(1)
 			return policy.ReasonRefusedByReplica, true
 		case v.Cause == retry.CauseSchemaBehind:

@@ -42,16 +42,16 @@ func (r *registry) remove(p *Plugin) {
 }
 
 // sharing returns p and every plugin whose primary may be the same database
-// cluster: the same system identifier, or one that is not known yet.
+// cluster: the same system identifier, or one that is not known yet. p itself
+// need not be in use any more: its statements still run.
 func (r *registry) sharing(p *Plugin) []*Plugin {
-	all := r.all()
-	if len(all) < 2 {
-		return p.self
-	}
-	system := p.history().System
 	l := p.self
-	for _, q := range all {
-		if other := q.history().System; q != p && (system == 0 || other == 0 || system == other) {
+	for _, q := range r.all() {
+		if q == p || !q.watched || !p.watched {
+			continue
+		}
+		system, other := p.history().System, q.history().System
+		if system == 0 || other == 0 || system == other {
 			l = append(l[:len(l):len(l)], q)
 		}
 	}
@@ -66,4 +66,17 @@ func (r *registry) knows(system uint64) bool {
 		}
 	}
 	return false
+}
+
+// rank orders plugins for a token: those that can tell a position, those whose
+// database is not known yet, those that are closed and can no longer ask.
+func (p *Plugin) rank() int {
+	switch {
+	case p.closed.Load():
+		return 2
+	case p.history().System == 0:
+		return 1
+	default:
+		return 0
+	}
 }

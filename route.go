@@ -39,6 +39,7 @@ type route struct {
 	reason   policy.Reason
 	attempts int
 	exclude  uint64        // replicas that failed this read
+	refused  bool          // a replica refused it as a write: it is one wherever it runs
 	forced   policy.Reason // set: the primary, for this reason
 
 	rows   *sql.Rows // of the newest query
@@ -147,11 +148,10 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		err = r.read(ctx, run, nil)
-		if !r.wrote {
-			return result, err
+		if r.wrote {
+			// A replica refused it as a write: it has run on the primary.
+			r.settle(ctx, info, err)
 		}
-		// A replica refused it as a write: it has run on the primary.
-		r.p.outcome(marksOf(ctx), r.effect, err)
 		return result, err
 	}
 	r.toPrimary(info)
@@ -250,7 +250,7 @@ func (r *route) toPrimary(info sqlclass.Info) {
 
 // settle records how a statement that is not a read ended outside a transaction.
 func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
-	if info.Class == sqlclass.Read {
+	if info.Class == sqlclass.Read && !r.refused {
 		return
 	}
 	r.p.noticeSettings(info)

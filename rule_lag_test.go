@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/readsplit/readsplit"
-	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -152,42 +151,23 @@ func unfinished(t *testing.T, c *testenv.Cluster, database string) (end func()) 
 }
 
 // R5: on a quiet primary an idle transaction can leave a record unfinished for 20
-// seconds, behind which healthy replicas seem to be.
+// seconds, behind which healthy replicas seem to be. (TestConfigEveryField shows
+// what becomes of them when nudges are forbidden.)
 func TestR05IdleTransactionDoesNotThrowOutTheReplicas(t *testing.T) {
 	c := cluster(t)
-	t.Run("nudged", func(t *testing.T) {
-		d := newDB(t, c) // MaxLag is 2 s: a nudge a second must do
-		d.eligible(t, "replica1", "replica2")
-		defer unfinished(t, c, d.name)()
-		reader := d.WithContext(readsplit.WithSession(t.Context(), readsplit.NewSession()))
-		began, primary, reads := time.Now(), 0, 0
-		for time.Since(began) < 2500*time.Millisecond {
-			if served(t, reader) == "primary" {
-				primary++
-			}
-			reads++
+	d := newDB(t, c) // MaxLag is 2 s: a nudge a second must do
+	d.eligible(t, "replica1", "replica2")
+	defer unfinished(t, c, d.name)()
+	reader := d.WithContext(readsplit.WithSession(t.Context(), readsplit.NewSession()))
+	began, primary, reads := time.Now(), 0, 0
+	for time.Since(began) < 2500*time.Millisecond {
+		if served(t, reader) == "primary" {
+			primary++
 		}
-		assert.Greater(t, reads, 100)
-		assert.Zero(t, primary, "of %d reads", reads)
-	})
-	t.Run("forbidden", func(t *testing.T) {
-		d := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) { c.ForbidNudge = true }))
-		d.eligible(t, "replica1", "replica2")
-		end := unfinished(t, c, d.name)
-		position := ask[string](t, c.Primary(), "SELECT pg_current_wal_insert_lsn()::text")
-		reader := d.WithContext(readsplit.WithSession(t.Context(), readsplit.NewSession()))
-		eventually(t, "the bound to break", func() bool { return served(t, reader) == "primary" })
-		for range 100 {
-			require.Equal(t, "primary", served(t, reader))
-		}
-		assert.Equal(t, position, ask[string](t, c.Primary(), "SELECT pg_current_wal_insert_lsn()::text"), "nothing was written")
-		tx := reader.Raw(whoSQL).Scan(new(string))
-		decision, ok := readsplit.DecisionOf(tx)
-		require.True(t, ok)
-		assert.Equal(t, policy.ReasonLagging, decision.Reason)
-		end()
-		eventually(t, "the replicas to come back", func() bool { return served(t, reader) != "primary" })
-	})
+		reads++
+	}
+	assert.Greater(t, reads, 100)
+	assert.Zero(t, primary, "of %d reads", reads)
 }
 
 // R5: right after a start, and after a restart of a replica, nothing is known of

@@ -26,6 +26,7 @@ type server struct {
 	pool     *sql.DB
 	prepared *statements // for statements that come in prepared mode
 	inFlight atomic.Int64
+	maxIdle  int
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
@@ -38,7 +39,7 @@ type server struct {
 }
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
-	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
+	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{}), maxIdle: size.MaxIdle}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
 	s.pool.SetMaxOpenConns(size.MaxOpen)
@@ -171,6 +172,10 @@ func (s *server) die() {
 
 // revive lets connections be made again.
 func (s *server) revive() {
+	// Those that were idle when it died are of no use any more, and each would
+	// cost a read an attempt.
+	s.pool.SetMaxIdleConns(-1)
+	s.pool.SetMaxIdleConns(s.maxIdle)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {

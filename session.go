@@ -1,11 +1,14 @@
 package readsplit
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -20,6 +23,26 @@ type Session struct {
 	tokens []string
 	joined atomic.Int32 // len(tokens)
 	open   atomic.Int32 // transactions that are open
+	// carried are positions of databases that no plugin of this process knows:
+	// they came with a token and must leave with the next.
+	carried []lsn.Position
+}
+
+// carry keeps a position for the tokens of s.
+func (s *Session) carry(p lsn.Position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, have := range s.carried {
+		if have.System == p.System {
+			if lsn.Compare(have, p) != lsn.After {
+				s.carried[i] = p // the later, or the other history that came last
+			}
+			return
+		}
+	}
+	if len(s.carried) < session.MaxPositions {
+		s.carried = append(s.carried, p)
+	}
 }
 
 // ledger is what a session wrote through one plugin.
@@ -59,6 +82,13 @@ func (r *register) update(change func(c session.Claim) session.Claim) session.Cl
 	}
 }
 
+// forget drops a claim that asks for nothing but this position.
+func (r *register) forget(p lsn.Position) {
+	if old := r.p.Load(); old != nil && old.Position == p && old.Capture == 0 && old.Unsure.IsZero() {
+		r.p.CompareAndSwap(old, nil)
+	}
+}
+
 // NewSession returns a session that has not written anything yet. Give it to the
 // requests of one user with [WithSession].
 func NewSession() *Session { return &Session{} }
@@ -80,6 +110,12 @@ func (s *Session) ledgerOf(p *Plugin) *ledger {
 	}
 	l := &ledger{}
 	l.plugin.Store(p)
+	if p.startClaim > 0 {
+		// s may have written through another plugin before this one was in use.
+		l.claim.update(func(c session.Claim) session.Claim {
+			return c.AfterWrite(p.startClaim, false, lsn.History{}, time.Time{})
+		})
+	}
 	s.more = append(s.more, l)
 	return l
 }
@@ -98,6 +134,10 @@ func (s *Session) ledgers() []*ledger {
 // earlyTokens bounds the tokens that are kept for a plugin that is not there yet.
 const earlyTokens = 8
 
+// tooManyTokens stands for those that were not kept. It is no token, and so makes
+// the session unsure.
+const tooManyTokens = "too many"
+
 // Join makes s see what a session saw from which Token took its text, on this
 // process or another: the further of the two counts. It never fails and asks no
 // server. A text that is forged, truncated, outdated or of another cluster keeps
@@ -109,7 +149,7 @@ func (s *Session) Join(token string) {
 	}
 	all := plugins.all()
 	for _, p := range all {
-		p.acceptToken(s.ledgerOf(p), token)
+		p.acceptToken(s, s.ledgerOf(p), token)
 	}
 	if len(all) > 0 {
 		return
@@ -117,10 +157,14 @@ func (s *Session) Join(token string) {
 	// No plugin is in use yet, and only a plugin has the keys and the positions.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.tokens) < earlyTokens {
-		s.tokens = append(s.tokens, token)
-		s.joined.Store(int32(len(s.tokens)))
+	switch {
+	case len(s.tokens) > earlyTokens:
+		return
+	case len(s.tokens) == earlyTokens:
+		token = tooManyTokens
 	}
+	s.tokens = append(s.tokens, token)
+	s.joined.Store(int32(len(s.tokens)))
 }
 
 // Token returns what s must see as a small text, for a cookie, a header or a
@@ -146,6 +190,11 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 	now := time.Now()
 	t := session.Token{Issued: now, Expires: now.Add(tokenLifetime)}
 	var keys *session.Keys
+	// Those that know their database first: a position of theirs can stand for a
+	// plugin that does not know over which database it is.
+	slices.SortStableFunc(ledgers, func(a, b *ledger) int {
+		return cmp.Compare(a.plugin.Load().rank(), b.plugin.Load().rank())
+	})
 	for _, l := range ledgers {
 		p := l.plugin.Load()
 		if p.keys == nil {
@@ -154,8 +203,18 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 		if keys == nil {
 			keys = p.keys
 		}
+		if !p.watched || p.rank() > 0 && len(t.Positions) > 0 {
+			continue
+		}
 		p.addToToken(ctx, s, l, &t)
 	}
+	s.mu.Lock()
+	for _, p := range s.carried {
+		if !addPosition(&t, p) && len(ledgers) > 0 {
+			later(&t.Unsure, now.Add(ledgers[0].plugin.Load().cfg.StickyWindow))
+		}
+	}
+	s.mu.Unlock()
 	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
 		return "", nil
 	}

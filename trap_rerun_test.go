@@ -75,7 +75,7 @@ type scannedFrom string
 
 var (
 	scannedMu sync.Mutex
-	scanned   map[string]int
+	scanned   = map[string]int{}
 )
 
 // Scan implements sql.Scanner.

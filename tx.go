@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type trackedTx struct {
 	insert    atomic.Bool // synchronous_commit was touched
 	everybody atomic.Bool // the schema was touched
 	byText    atomic.Bool // COMMIT or ROLLBACK came as a text
+	out       atomic.Bool // SQLTx has given it to the application
 
 	// Statements of one transaction may run concurrently, and each may bring a
 	// session in its own context.
@@ -227,6 +229,9 @@ func (t *trackedTx) Commit() error {
 	defer t.end()
 	outcome := retry.OfWrite(err)
 	switch {
+	case t.out.Load() && errors.Is(err, sql.ErrTxDone):
+		// Whoever got it from SQLTx has ended it; how is found out by the watch.
+		return err
 	case !t.wrote.Load():
 	case outcome == retry.Committed || outcome != retry.Unknown && t.byText.Load():
 		t.record()
@@ -235,12 +240,17 @@ func (t *trackedTx) Commit() error {
 			t.p.unsureOf(m, t.everybody.Load())
 		}
 	}
+	t.p.handedBack(t)
 	return err
 }
 
 // Rollback implements gorm.TxCommitter.
 func (t *trackedTx) Rollback() error {
 	err := t.inner.Rollback()
+	if t.out.Load() && errors.Is(err, sql.ErrTxDone) {
+		return err // as in Commit
+	}
+	t.p.handedBack(t)
 	if t.byText.Load() && t.wrote.Load() {
 		t.record()
 	}

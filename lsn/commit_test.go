@@ -54,6 +54,19 @@ func TestAsyncCommitIsSeen(t *testing.T) {
 	check(true, "upper case")
 	run("ALTER ROLE other RESET ALL")
 
+	// A function that mentions the setting, whatever for, may commit so for whoever
+	// calls it. Only the full sample looks for such functions.
+	for _, definition := range []string{
+		"LANGUAGE sql SET synchronous_commit = 'off' AS 'SELECT 1'",
+		"LANGUAGE sql AS $$ SELECT length(set_config('Synchronous_Commit', 'off', true)) $$",
+		"LANGUAGE plpgsql AS $$ BEGIN SET LOCAL synchronous_commit TO OFF; RETURN 1; END $$",
+	} {
+		run("CREATE OR REPLACE FUNCTION quick() RETURNS int " + definition)
+		assert.True(t, sampleOf(t, watcher).AsyncCommit, definition)
+		run("CREATE OR REPLACE FUNCTION quick() RETURNS int LANGUAGE sql SET work_mem = '8MB' AS 'SELECT 1'")
+		check(false, "a function that does not")
+	}
+
 	run("ALTER SYSTEM SET synchronous_commit = off")
 	run("SELECT pg_reload_conf()")
 	until(t, "the reload", func() bool { return captureOf(t, watcher).AsyncCommit })

@@ -29,7 +29,8 @@ func connectionRead(err error) (Verdict, bool) {
 	switch {
 	case is(err, driver.ErrBadConn),
 		is(err, io.EOF), is(err, io.ErrUnexpectedEOF),
-		is(err, net.ErrClosed), is(err, os.ErrDeadlineExceeded):
+		is(err, net.ErrClosed), is(err, os.ErrDeadlineExceeded),
+		err.Error() == textConnClosed: // found out while the driver tidied up before the statement
 		return suspect(CauseConnection), true
 	case is(err, sql.ErrConnDone), err.Error() == textPoolClosed:
 		// This process closed the connection or the pool: no news of the server.

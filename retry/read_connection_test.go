@@ -66,6 +66,7 @@ func TestOfRead_Connection(t *testing.T) {
 		{"own descriptors", opError("dial", os.NewSyscallError("socket", syscall.EMFILE)), elsewhere(retry.CauseResources)},
 		{"conn done", sql.ErrConnDone, elsewhere(retry.CauseConnection)},
 		{"pool closed", errors.New("sql: database is closed"), elsewhere(retry.CauseConnection)},
+		{"closed, found while tidying up", fmt.Errorf("failed to deallocate cached statement(s): %w", errors.New("conn closed")), suspect(retry.CauseConnection)},
 		{"no rows", sql.ErrNoRows, surface(retry.CauseStatement)},
 		{"tx done", sql.ErrTxDone, surface(retry.CauseStatement)},
 		{"canceled", context.Canceled, surface(retry.CauseCaller)},

@@ -10,9 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rebuild makes this replica anew from the cluster's primary: after a promotion its history has
-// left the primary's, and no rewinding is needed where a copy takes a tenth of a second. It works
-// as well when the primary is down or frozen, and then copies what lies on the disk.
+// rebuild makes this replica anew from the server at the end of its chain of upstreams, which is
+// the cluster's primary unless a fault says otherwise: after a promotion its history has left the
+// primary's, and no rewinding is needed where a copy takes a tenth of a second. It works as well
+// when that server is down or frozen, and then copies what lies on the disk.
 func (s *Server) rebuild(ctx context.Context) error {
 	if err := s.kill(ctx); err != nil {
 		return err
@@ -20,16 +21,16 @@ func (s *Server) rebuild(ctx context.Context) error {
 	if err := os.RemoveAll(s.dataDir); err != nil {
 		return fmt.Errorf("readsplit: testenv: rebuild %s: %w", s.name, err)
 	}
-	primary := s.cluster.Primary()
-	if err := primary.lock(ctx); err != nil { // nobody may start or stop it while we copy
+	source := s.source()
+	if err := source.lock(ctx); err != nil { // nobody may start or stop it while we copy
 		return err
 	}
-	defer primary.unlock()
+	defer source.unlock()
 	var err error
-	if primary.running() && !primary.frozen {
-		err = s.copyRunning(ctx, primary)
+	if source.running() && !source.frozen {
+		err = s.copyRunning(ctx, source)
 	} else {
-		err = s.cluster.copyTree(ctx, primary.dataDir, s.dataDir, notCopied)
+		err = s.cluster.copyTree(ctx, source.dataDir, s.dataDir, notCopied)
 	}
 	if err != nil {
 		return fmt.Errorf("readsplit: testenv: rebuild %s: %w", s.name, err)
@@ -54,18 +55,18 @@ func notCopied(path string) bool {
 
 // copyRunning takes a base backup through PostgreSQL's low-level interface, since not every set
 // of binaries has pg_basebackup. The WAL comes last and is complete: a replica whose link is cut
-// must become consistent without its primary.
-func (s *Server) copyRunning(ctx context.Context, primary *Server) error {
-	if err := primary.awaitAnswer(ctx); err != nil {
+// must become consistent without its source.
+func (s *Server) copyRunning(ctx context.Context, source *Server) error {
+	if err := source.awaitAnswer(ctx); err != nil {
 		return err
 	}
-	return primary.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return source.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var firstWAL, label string
 		if err := conn.QueryRow(ctx, "SELECT pg_walfile_name(pg_backup_start('testenv', true))").Scan(&firstWAL); err != nil {
 			return fmt.Errorf("start the backup: %w", err)
 		}
 		isWAL := func(path string) bool { return strings.HasPrefix(filepath.ToSlash(path), "pg_wal/") }
-		if err := s.cluster.copyTree(ctx, primary.dataDir, s.dataDir, func(path string) bool {
+		if err := s.cluster.copyTree(ctx, source.dataDir, s.dataDir, func(path string) bool {
 			return notCopied(path) || isWAL(path) && filepath.Base(path) != "archive_status"
 		}); err != nil {
 			return err
@@ -76,7 +77,7 @@ func (s *Server) copyRunning(ctx context.Context, primary *Server) error {
 		if err := s.cluster.writeFile(filepath.Join(s.dataDir, "backup_label"), []byte(label)); err != nil {
 			return err
 		}
-		files, err := os.ReadDir(filepath.Join(primary.dataDir, "pg_wal"))
+		files, err := os.ReadDir(filepath.Join(source.dataDir, "pg_wal"))
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (s *Server) copyRunning(ctx context.Context, primary *Server) error {
 				continue
 			}
 			path := filepath.Join("pg_wal", f.Name())
-			if err := ignoreVanished(s.cluster.copyFile(filepath.Join(primary.dataDir, path), filepath.Join(s.dataDir, path))); err != nil {
+			if err := ignoreVanished(s.cluster.copyFile(filepath.Join(source.dataDir, path), filepath.Join(s.dataDir, path))); err != nil {
 				return err
 			}
 		}

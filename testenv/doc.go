@@ -57,7 +57,7 @@
 // each connection through it. [Cluster.Close] ends and joins them all, and every process.
 //
 // A process that dies without Close, by a panic, the time limit of go test or SIGKILL, leaves
-// nothing behind either: a shell, which was started first and reads from a pipe that only the
-// process holds, then ends every process that works in the cluster's folder, frozen ones too,
-// and removes their shared memory and the folder.
+// nothing behind either: two shells, which were started first and read from pipes that only the
+// process holds, then end every process that works in the cluster's folder, frozen ones too, and
+// remove their shared memory and the folder.
 package testenv

@@ -102,29 +102,59 @@ func (s *Server) inject(ctx context.Context, f *fault, force func(context.Contex
 	c := s.cluster
 	ctx, cancel := c.while(ctx)
 	defer cancel()
+	f.server = s
+	err := s.forceUnderLock(ctx, f, force)
+	if err == nil && s.rebuilt.Load() { // to be able to follow another server
+		err = s.settleFollowers(ctx)
+	}
+	if err == nil {
+		c.remember(f)
+		return f.undo, nil
+	}
+	err = fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, err)
+	if !errors.Is(err, errUnfit) && !errors.Is(err, errClosed) { // then nothing was touched
+		back, cancel := context.WithTimeout(c.life, patience)
+		defer cancel()
+		err = errors.Join(err, s.restore(back, f))
+	}
+	return nil, err
+}
+
+func (s *Server) forceUnderLock(ctx context.Context, f *fault, force func(context.Context) error) error {
 	if err := s.lock(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer s.unlock()
-	if c.life.Err() != nil {
-		return nil, fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, errClosed)
+	if s.cluster.life.Err() != nil {
+		return errClosed
 	}
-	f.server = s
 	s.faultsMu.Lock()
 	s.faults = append(s.faults, f)
 	s.faultsMu.Unlock()
-	if err := force(ctx); err != nil {
-		err = fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, err)
+	err := force(ctx)
+	if err != nil {
 		s.drop(f)
-		if !errors.Is(err, errUnfit) { // then nothing was touched
-			back, cancel := context.WithTimeout(c.life, patience)
-			defer cancel()
-			err = errors.Join(err, s.settle(back))
-		}
-		return nil, err
 	}
-	c.remember(f)
-	return f.undo, nil
+	return err
+}
+
+// restore takes f off the list and makes the server, and who receives from it, what the rest of
+// the list says.
+func (s *Server) restore(ctx context.Context, f *fault) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	if s.cluster.life.Err() != nil {
+		s.unlock()
+		return nil // Close has ended it
+	}
+	s.drop(f)
+	err := s.settle(ctx)
+	s.unlock()
+	if err != nil {
+		return err
+	}
+	return s.settleFollowers(ctx)
 }
 
 func (s *Server) drop(f *fault) {
@@ -142,15 +172,7 @@ func (f *fault) undo() error {
 	}
 	ctx, cancel := context.WithTimeout(c.life, patience)
 	defer cancel()
-	if err := f.server.lock(ctx); err != nil {
-		return err
-	}
-	defer f.server.unlock()
-	if c.life.Err() != nil {
-		return nil
-	}
-	f.server.drop(f)
-	if err := f.server.settle(ctx); err != nil {
+	if err := f.server.restore(ctx, f); err != nil {
 		if c.life.Err() != nil {
 			return nil // Close ended it meanwhile
 		}

@@ -3,6 +3,9 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,7 +48,8 @@ func (s *Server) LagNetwork(ctx context.Context, d time.Duration) (Undo, error) 
 
 // Follow makes the replica receive from upstream instead of the cluster's primary: from another
 // replica (a cascade), or from one that was promoted (what a cluster manager does in a failover).
-// Undo builds the replica anew from the cluster's primary.
+// A replica that is past the point where a promoted upstream left the primary's history cannot
+// follow it any more, and is built anew from it. Undo builds it anew from the cluster's primary.
 func (s *Server) Follow(ctx context.Context, upstream *Server) (Undo, error) {
 	return s.inject(ctx, &fault{kind: following, upstream: upstream}, func(ctx context.Context) error {
 		switch {
@@ -60,9 +64,54 @@ func (s *Server) Follow(ctx context.Context, upstream *Server) (Undo, error) {
 			return err
 		}
 		s.diverged = true
-		s.setRelay()
-		return s.awaitStreaming(ctx)
+		s.relay.set(upstream.Addr, true, 0) // so that it stays where it is while we look
+		if err := s.awaitCut(ctx); err != nil {
+			return err
+		}
+		past, err := s.isPastTheFork(ctx)
+		if err != nil {
+			return err
+		}
+		s.adrift = past
+		return s.settle(ctx)
 	})
+}
+
+// isPastTheFork says whether the replica has received more of the primary's history than the
+// server has kept that it shall follow. The last line of that server's history file says where it
+// left; the replica would refuse to go back there, and wait for ever.
+func (s *Server) isPastTheFork(ctx context.Context) (bool, error) {
+	root := s.source()
+	if root == s.cluster.Primary() {
+		return false, nil
+	}
+	var file, fork string
+	var past bool
+	if err := root.ask(ctx, "SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) || '.history'", &file); err != nil {
+		return false, err
+	}
+	history, err := os.ReadFile(filepath.Join(root.dataDir, "pg_wal", file))
+	if err != nil {
+		return false, fmt.Errorf("read the history of %s: %w", root.name, err)
+	}
+	for line := range strings.Lines(string(history)) {
+		if fields := strings.Fields(line); len(fields) > 1 && !strings.HasPrefix(fields[0], "#") {
+			fork = fields[1]
+		}
+	}
+	err = s.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		const question = "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) > $1::text::pg_lsn"
+		return conn.QueryRow(ctx, question, fork).Scan(&past)
+	})
+	return past, err
+}
+
+// source is the server whose history this one has: the end of the chain of upstreams.
+func (s *Server) source() *Server {
+	for s.relay != nil && !s.under(promoted) {
+		s = s.upstream()
+	}
+	return s
 }
 
 // follows says whether s receives from other, directly or over others.
@@ -104,7 +153,7 @@ func (s *Server) awaitStreaming(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
 	const here = "SELECT count(*) > 0 FROM pg_stat_wal_receiver WHERE status = 'streaming'"
-	const there = "SELECT count(*) > 0 FROM pg_stat_replication WHERE state IN ('streaming', 'catchup') AND application_name = $1"
+	const there = "SELECT count(*) > 0 FROM pg_stat_replication WHERE state = 'streaming' AND application_name = $1"
 	state := "it does not receive from " + s.upstream().name
 	look := func(ctx context.Context, replica, upstream *pgx.Conn) error {
 		return poll(ctx, 10*time.Millisecond, func() (bool, string, error) {

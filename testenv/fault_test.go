@@ -214,6 +214,7 @@ func TestFollow(t *testing.T) {
 	c := whole(t)
 	for _, first := range []string{"promotion undone first", "following undone first"} {
 		t.Run(first, func(t *testing.T) {
+			t.Cleanup(func() { require.NoError(t, c.UndoAll()) }) // of a run that failed halfway
 			name := table(t, c)
 			leader, follower := c.Replica(0), c.Replica(1)
 			promotion, err := leader.Promote(limit(t))
@@ -224,6 +225,12 @@ func TestFollow(t *testing.T) {
 			run(t, leader, "INSERT INTO "+name+" VALUES (1)")
 			run(t, c.Primary(), "INSERT INTO "+name+" VALUES (2), (3)")
 			eventually(t, "the promoted server's row", func() bool { return count(t, follower, name) == 1 })
+
+			restart, err := follower.Kill(limit(t))
+			require.NoError(t, err)
+			run(t, leader, "INSERT INTO "+name+" VALUES (4), (5)")
+			require.NoError(t, restart())
+			eventually(t, "it still follows after a restart", func() bool { return count(t, follower, name) == 3 })
 
 			undos := []Undo{promotion, following}
 			if first == "following undone first" {
@@ -238,4 +245,49 @@ func TestFollow(t *testing.T) {
 			assert.Equal(t, 2, one[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"))
 		})
 	}
+}
+
+// A replica that has more of the primary's history than the promoted server has kept would wait
+// for ever; it is built anew, and forgets.
+func TestFollowOfAReplicaThatIsPastTheFork(t *testing.T) {
+	c := whole(t)
+	name := table(t, c)
+	leader, follower := c.Replica(0), c.Replica(1)
+	_, err := leader.Cut(limit(t))
+	require.NoError(t, err)
+	run(t, c.Primary(), "INSERT INTO "+name+" VALUES (1)")
+	eventually(t, "the follower has what the leader has not", func() bool { return count(t, follower, name) == 1 })
+	_, err = leader.Promote(limit(t))
+	require.NoError(t, err)
+	undo, err := follower.Follow(limit(t), leader)
+	require.NoError(t, err)
+	assert.Equal(t, 0, count(t, follower, name))
+	run(t, leader, "INSERT INTO "+name+" VALUES (2), (3)")
+	eventually(t, "the promoted server's rows", func() bool { return count(t, follower, name) == 2 })
+	require.NoError(t, undo())
+	eventually(t, "the primary's row", func() bool { return count(t, follower, name) == 1 })
+}
+
+func TestCascade(t *testing.T) {
+	c := whole(t)
+	name := table(t, c)
+	middle, end := c.Replica(0), c.Replica(1)
+	undo, err := end.Follow(limit(t), middle)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"follows replica1"}, end.Faults())
+	assert.Equal(t, 1, one[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_replication"))
+	run(t, c.Primary(), "INSERT INTO "+name+" VALUES (1)")
+	eventually(t, "the row over two steps", func() bool { return count(t, end, name) == 1 })
+	_, err = middle.Follow(limit(t), end)
+	require.ErrorContains(t, err, "would follow itself")
+
+	heal, err := middle.Cut(limit(t))
+	require.NoError(t, err)
+	run(t, c.Primary(), "INSERT INTO "+name+" VALUES (2)")
+	flushed := one[string](t, c.Primary(), "SELECT pg_current_wal_flush_lsn()::text")
+	require.NoError(t, undo())
+	require.NoError(t, end.waitReplayed(limit(t), flushed))
+	assert.Equal(t, 2, count(t, end, name))
+	assert.Equal(t, 1, count(t, middle, name))
+	require.NoError(t, heal())
 }

@@ -12,7 +12,8 @@ import (
 // process is one row of the system's process table.
 type process struct {
 	pid, parent int
-	state       byte // as ps prints it: R, S, D, T (stopped), Z (dead, not yet reaped)
+	name        string // of its program, at most 15 letters; empty where it is unknown
+	state       byte   // as ps prints it: R, S, D, T (stopped), Z (dead, not yet reaped)
 }
 
 func (p process) dead() bool    { return p.state == 'Z' || p.state == 'X' }
@@ -54,7 +55,7 @@ func family(postmaster int, dataDir string) ([]process, error) {
 		}
 	}
 	for _, p := range all {
-		if !seen[p.pid] && workingDir(p.pid) == dataDir {
+		if !seen[p.pid] && p.name == "postgres" && workingDir(p.pid) == dataDir {
 			add(p)
 		}
 	}
@@ -64,7 +65,7 @@ func family(postmaster int, dataDir string) ([]process, error) {
 // signalUntil sends sig to every process of the family for which reached is false, again and
 // again, until it is true for all: a process may fork between the listing and the signal.
 func signalUntil(ctx context.Context, postmaster int, dataDir string, sig syscall.Signal, reached func(process) bool) error {
-	return poll(ctx, 2*time.Millisecond, func() (bool, string, error) {
+	return poll(ctx, 4*time.Millisecond, func() (bool, string, error) {
 		members, err := family(postmaster, dataDir)
 		if err != nil {
 			return false, "", err

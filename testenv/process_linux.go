@@ -37,8 +37,8 @@ func processes() ([]process, error) {
 
 // parseStat reads "pid (name) state parent ...": the name may itself hold spaces and parentheses.
 func parseStat(pid int, stat []byte) (process, bool) {
-	end := bytes.LastIndexByte(stat, ')')
-	if end < 0 {
+	start, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if start < 0 || end < start {
 		return process{}, false
 	}
 	fields := bytes.Fields(stat[end+1:])
@@ -46,7 +46,7 @@ func parseStat(pid int, stat []byte) (process, bool) {
 		return process{}, false
 	}
 	parent, err := strconv.Atoi(string(fields[1]))
-	return process{pid: pid, parent: parent, state: fields[0][0]}, err == nil
+	return process{pid: pid, parent: parent, name: string(stat[start+1 : end]), state: fields[0][0]}, err == nil
 }
 
 // workingDir is empty for a process that we may not look into.

@@ -11,8 +11,8 @@ import (
 func TestParseStat(t *testing.T) {
 	p, ok := parseStat(7, []byte("7 (post) gres: (x) T 5 7 7 0 -1 4194560"))
 	require.True(t, ok)
-	assert.Equal(t, process{pid: 7, parent: 5, state: 'T'}, p)
-	for _, bad := range []string{"", "7 (postgres", "7 (postgres)", "7 (postgres) T", "7 (postgres) T x"} {
+	assert.Equal(t, process{pid: 7, parent: 5, name: "post) gres: (x", state: 'T'}, p)
+	for _, bad := range []string{"", "7 )postgres(", "7 (postgres", "7 (postgres)", "7 (postgres) T", "7 (postgres) T x"} {
 		_, ok := parseStat(7, []byte(bad))
 		assert.False(t, ok, bad)
 	}

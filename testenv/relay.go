@@ -186,11 +186,6 @@ func (r *relay) set(target func() string, cut bool, delay time.Duration) {
 	r.mu.Lock()
 	moved := target() != r.target()
 	r.target, r.cut = target, cut
-	if delay != r.delay {
-		r.delay = delay
-		close(r.changed)
-		r.changed = make(chan struct{})
-	}
 	var end []*link
 	if cut || moved {
 		end = r.all()
@@ -198,6 +193,14 @@ func (r *relay) set(target func() string, cut bool, delay time.Duration) {
 	r.mu.Unlock()
 	for _, l := range end {
 		l.close()
+	}
+	// Only now: a delay that ended first would let through what must be lost.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if delay != r.delay {
+		r.delay = delay
+		close(r.changed)
+		r.changed = make(chan struct{})
 	}
 }
 

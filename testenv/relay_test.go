@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -80,6 +81,10 @@ func TestRelayCut(t *testing.T) {
 	r.set(r.target, false, time.Hour)
 	_, err := upstream.Write([]byte("lost"))
 	require.NoError(t, err)
+	require.NoError(t, replica.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
+	_, err = replica.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, replica.SetReadDeadline(time.Now().Add(20*time.Second)))
 	r.set(r.target, true, 0)
 	got, _ := io.ReadAll(replica)
 	assert.Empty(t, got, "what was under way is lost")

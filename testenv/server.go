@@ -37,9 +37,10 @@ type Server struct {
 	// because who waits for a server that hangs must be able to give up.
 	turn       chan struct{}
 	postmaster *postmaster
-	frozen     bool // its processes are stopped
-	diverged   bool // its history is no longer the primary's: it can only be built anew
-	adrift     bool // it must be built anew even if it follows another server
+	frozen     bool        // its processes are stopped
+	diverged   bool        // its history is no longer the primary's: it can only be built anew
+	adrift     bool        // it must be built anew even if it follows another server
+	rebuilt    atomic.Bool // it was built anew, and who receives from it does not know yet
 
 	faultsMu sync.Mutex // faults is read without the turn, to name them
 	faults   []*fault   // those in force, the oldest first

@@ -22,11 +22,11 @@ func (s *Server) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	rebuilt := s.adrift || s.diverged && !s.under(promoted, following)
-	if rebuilt {
+	if s.adrift || s.diverged && !s.under(promoted, following) {
 		if err := s.rebuild(ctx); err != nil {
 			return err
 		}
+		s.rebuilt.Store(true)
 	}
 	if !s.running() {
 		if err := s.start(ctx); err != nil {
@@ -47,46 +47,45 @@ func (s *Server) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	if rebuilt {
-		if err := s.takeAlong(ctx); err != nil {
-			return err
-		}
-	}
 	if s.under(frozen) {
 		return s.freeze(ctx)
-	}
-	return s.awaitFollowers(ctx)
-}
-
-// awaitFollowers returns when the replicas of this server receive again: what was undone may have
-// broken their connections.
-func (s *Server) awaitFollowers(ctx context.Context) error {
-	for _, t := range s.cluster.Replicas() {
-		if t == s || t.upstream() != s {
-			continue
-		}
-		if err := t.awaitStreaming(ctx); err != nil {
-			return fmt.Errorf("%s, which follows it: %w", t.name, err)
-		}
 	}
 	return nil
 }
 
-// takeAlong builds anew who follows this server, which just lost a history that they share.
-func (s *Server) takeAlong(ctx context.Context) error {
-	for _, t := range s.cluster.servers {
-		if t == s || t.relay == nil || t.upstream() != s {
+// settleFollowers sees to the replicas that receive from this server after it was settled: their
+// connections may be broken, and if it was built anew it lost a history that they share, and so
+// must they be. The caller has no server's turn, or two of them could wait for each other.
+func (s *Server) settleFollowers(ctx context.Context) error {
+	rebuilt := s.rebuilt.Load()
+	for _, t := range s.cluster.Replicas() {
+		if t == s || t.under(promoted) || t.upstream() != s {
 			continue
 		}
-		if err := t.lock(ctx); err != nil {
-			return err
+		var err error
+		if rebuilt {
+			err = t.settleAnew(ctx)
+		} else {
+			err = t.awaitStreaming(ctx)
 		}
-		t.adrift = true
-		err := t.settle(ctx)
-		t.unlock()
 		if err != nil {
 			return fmt.Errorf("%s, which follows it: %w", t.name, err)
 		}
 	}
+	s.rebuilt.Store(false)
 	return nil
+}
+
+// settleAnew builds this replica anew, and then all that receive from it.
+func (s *Server) settleAnew(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	s.adrift = true
+	err := s.settle(ctx)
+	s.unlock()
+	if err != nil {
+		return err
+	}
+	return s.settleFollowers(ctx)
 }

@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -101,29 +102,23 @@ func (c *Cluster) settleIn(ctx context.Context) error {
 	if !c.account.reaches(ctx, base) {
 		return fmt.Errorf("readsplit: testenv: Config.Dir is %s, which user %s cannot enter: name another folder", base, c.account.name)
 	}
-	root, err := os.MkdirTemp(base, "readsplit-testenv-")
-	if err != nil {
-		return fmt.Errorf("readsplit: testenv: make the cluster's folder: %w", err)
-	}
 	// The system names a process's folder without symbolic links, and so must we.
-	c.root, err = filepath.EvalSymlinks(root)
-	if err == nil {
-		c.root, err = filepath.Abs(c.root)
+	if base, err = filepath.Abs(base); err == nil {
+		base, err = filepath.EvalSymlinks(base)
 	}
-	if err == nil {
-		err = c.account.give(c.root)
+	if err != nil {
+		return fmt.Errorf("readsplit: testenv: Config.Dir: %w", err)
 	}
-	if err == nil {
-		c.watchdog, err = startWatchdog(c.account, c.root)
+	c.root = filepath.Join(base, "readsplit-testenv-"+rand.Text())
+	if c.watchdog, err = startWatchdog(c.account, c.root); err != nil {
+		return err
 	}
+	err = c.makeDir(c.root)
 	if err == nil && !c.account.reaches(ctx, c.install.dir) {
 		err = c.relocate()
 	}
 	if err != nil {
-		if c.watchdog != nil {
-			err = errors.Join(err, c.watchdog.end(false))
-		}
-		return errors.Join(fmt.Errorf("readsplit: testenv: make the cluster's folder: %w", err), os.RemoveAll(root))
+		return errors.Join(err, c.watchdog.end(false))
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 # Ends what a process leaves behind that died without Close: every process that works inside the
-# folder $1, their shared memory, and the folder. Reads from a pipe whose other end only that
-# process holds: the word "done" means that nothing is left, the end of the file that it is dead.
+# folder $1, and their shared memory. Reads from a pipe whose other end only that process holds:
+# the word "done" means that nothing is left, the end of the file that it is dead.
 trap '' HUP INT QUIT TERM
 root=$1
 case $root in /*/*) ;; *) exit 2 ;; esac
@@ -59,4 +59,3 @@ for file in "$root"/*/data/postmaster.pid; do
 		if [ $line = 7 ] && [ -n "$id" ]; then ipcrm -m "$id" 2>/dev/null; fi
 	done <"$file"
 done
-rm -rf "$root"

@@ -94,7 +94,8 @@ const maxLag = 2 * time.Second
 
 // killOne kills a server's processes when a quarter of the orders is through, with
 // reads in flight, and starts it again in the middle. The last two fifths come when
-// it is fit for reads again.
+// it is fit for reads again, and not faster than it can take them: least in flight
+// spares a server whose connections are all still to be made.
 func killOne(server *testenv.Server) *fault {
 	f := &fault{server: server.Name(), crashes: true}
 	var undo testenv.Undo
@@ -127,7 +128,7 @@ func killOne(server *testenv.Server) *fault {
 				close(restarted)
 				return nil
 			}},
-			{order: orders/2 + orders/10, hold: true, do: func(ctx context.Context) error {
+			{order: orders/2 + orders/10, hold: true, pause: healthyPause, do: func(ctx context.Context) error {
 				if err := await(ctx, restarted); err != nil {
 					return err
 				}

@@ -62,7 +62,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "who orders what and who reads follows from `number`")
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
 	flags.StringVar(&o.only, "only", "", "run this `phase` alone: healthy, rush, replay_paused, one_replica_paused, replica_killed or read_only_guard")
-	rate := flags.Float64("rate", 200, "`orders` a second, with five lists each, in the phases that are judged by the replicas' share; 0: as fast as the clients can")
+	rate := flags.Float64("rate", float64(time.Second/healthyPause), "`orders` a second, with five lists each, in the phases that are judged by the replicas' share; 0: as fast as the clients can")
 	flags.BoolVar(&o.verbose, "v", false, "print how often the router gave which reason")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err

@@ -14,6 +14,8 @@ type cue struct {
 	// hold keeps the order, and all that come after it, until do has returned.
 	// Otherwise the clients go on while it happens, with reads in flight.
 	hold bool
+	// pause is the shortest time between two orders from here on; 0: as before.
+	pause time.Duration
 }
 
 // tickets hands out the numbers of the orders to the clients, and gives the cues.
@@ -59,6 +61,9 @@ func (t *tickets) draw() (order int, ok bool) {
 	for len(t.cues) > 0 && t.cues[0].order <= order {
 		c := t.cues[0]
 		t.cues = t.cues[1:]
+		if c.pause > 0 {
+			t.pause = c.pause
+		}
 		if !t.give(c) {
 			return 0, false
 		}

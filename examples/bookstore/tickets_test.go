@@ -122,6 +122,22 @@ func TestOrdersBeginNoFasterThanThePace(t *testing.T) {
 	})
 }
 
+func TestACueMaySlowTheOrdersDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var began []time.Duration
+		line := newTickets(t.Context(), 5, 0, []cue{{order: 2, pause: time.Second, hold: true, do: func(context.Context) error { return nil }}},
+			func(int) { began = append(began, time.Since(start)) })
+		for {
+			if _, ok := line.draw(); !ok {
+				break
+			}
+		}
+		require.NoError(t, line.wait())
+		assert.Equal(t, []time.Duration{0, 0, time.Second, 2 * time.Second, 3 * time.Second}, began)
+	})
+}
+
 func TestAFailureEndsTheRun(t *testing.T) {
 	broken := errors.New("broken")
 	t.Run("of a client", func(t *testing.T) {

@@ -9,6 +9,10 @@ import (
 	"github.com/readsplit/readsplit/testenv"
 )
 
+// healthyPause is the time between two orders, each with five lists, that leaves
+// two processors idle more than half of the time.
+const healthyPause = 5 * time.Millisecond
+
 // trial is one strategy under one fault.
 type trial struct {
 	phase    string
