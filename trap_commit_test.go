@@ -98,7 +98,7 @@ var waysToWrite = map[string]func(db *gorm.DB, b *book) error{
 	},
 }
 
-func TestWritesAreSeenByTheirSession(t *testing.T) {
+func TestT13WritesAreSeenByTheirSession(t *testing.T) {
 	eachTxMode(t, func(t *testing.T, x *trap) {
 		x.past(t, `
 			CREATE FUNCTION new_book(t text) RETURNS bigint LANGUAGE sql AS 'INSERT INTO books_t (title) VALUES (t) RETURNING id';

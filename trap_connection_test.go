@@ -165,6 +165,31 @@ func TestT09HandlesFromBefore(t *testing.T) {
 	})
 }
 
+// A transaction that the plugin did not begin says that it is over before its
+// COMMIT is: what is captured then does not cover it.
+func TestT09CommitUnderWay(t *testing.T) {
+	x := newTrap(t)
+	x.slowCommit(t, 1)
+	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
+	db := x.early.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))
+	tx := db.Begin()
+	require.NoError(t, tx.Create(&book{Title: "slow"}).Error)
+	committed := make(chan error, 1)
+	go func() { committed <- tx.Commit().Error }()
+	x.sleeping(t)
+	require.Equal(t, "primary", served(t, db))
+	// Something that is captured, and that the replicas have.
+	x.past(t, "INSERT INTO authors_t (name) VALUES ('Bob')")
+	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
+	served(t, db)
+	for _, s := range x.cluster.Replicas() {
+		_, err := s.PauseReplay(limit(t))
+		require.NoError(t, err)
+	}
+	require.NoError(t, <-committed)
+	reads(t, db, true, "one", "slow")
+}
+
 func TestT09UseOnADerivedHandle(t *testing.T) {
 	x := newTrap(t)
 	base := openGORM(t, x, false)

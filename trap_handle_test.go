@@ -2,6 +2,7 @@ package readsplit_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,26 @@ func TestT03HandlesAfterAFinisher(t *testing.T) {
 			require.Equal(t, "primary", server)
 			require.NoError(t, stmt.Close())
 			require.Equal(t, before, reason(t, result))
+		})
+		t.Run("by several goroutines", func(t *testing.T) {
+			db, ctx := x.session()
+			result := db.Find(&[]book{})
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					var n int
+					if err := result.Statement.ConnPool.QueryRowContext(ctx, "SELECT 1").Scan(&n); err != nil {
+						t.Error(err)
+					}
+					if err := result.Session(&gorm.Session{NewDB: true}).First(&book{}).Error; err != nil {
+						t.Error(err)
+					}
+					if d, _ := readsplit.DecisionOf(result); !d.Replica {
+						t.Error(d)
+					}
+				})
+			}
+			all.Wait()
 		})
 	})
 }
