@@ -1,7 +1,6 @@
 package readsplit
 
 import (
-	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
@@ -34,20 +33,6 @@ func effectOf(info sqlclass.Info) effect {
 		e.none = info.Class == sqlclass.LockingRead && !info.Flags.Has(sqlclass.Multi)
 	}
 	return e
-}
-
-// kindOf translates a class for the policy.
-func kindOf(c sqlclass.Class) policy.Statement {
-	switch c {
-	case sqlclass.Read:
-		return policy.Read
-	case sqlclass.LockingRead:
-		return policy.LockingRead
-	case sqlclass.Write:
-		return policy.Write
-	default:
-		return policy.Unknown
-	}
 }
 
 // noticeSettings takes in a statement that changes what a later commit means.

@@ -72,9 +72,9 @@ func TestR05NothingOlderThanTheBound(t *testing.T) {
 	require.NoError(t, d.Exec("CREATE TABLE clocks (id int, at timestamptz)").Error)
 	require.NoError(t, d.Exec("INSERT INTO clocks VALUES (1, clock_timestamp())").Error)
 	stop, stopped := make(chan struct{}), make(chan struct{})
+	db := direct(t, c.Primary(), d.name) // another application
 	go func() {
 		defer close(stopped)
-		db := direct(t, c.Primary(), d.name) // another application
 		for {
 			select {
 			case <-stop:

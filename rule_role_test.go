@@ -26,16 +26,16 @@ func TestR08PromotedReplicaRefusesAWrite(t *testing.T) {
 	require.NoError(t, d.Exec("CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql AS 'UPDATE counters SET n = n + 1 WHERE id = 1 RETURNING n'").Error)
 	require.NoError(t, d.Exec("CREATE VIEW visits AS SELECT counted() AS n").Error)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
-	any := d.WithContext(readsplit.AnyReplica(context.Background()))
+	anyone := d.WithContext(readsplit.AnyReplica(context.Background()))
 	var readOnly string
-	require.NoError(t, any.Raw("SHOW default_transaction_read_only").Scan(&readOnly).Error)
+	require.NoError(t, anyone.Raw("SHOW default_transaction_read_only").Scan(&readOnly).Error)
 	require.Equal(t, "on", readOnly)
-	require.Equal(t, "replica1", served(t, any)) // its connection outlives the promotion
+	require.Equal(t, "replica1", served(t, anyone)) // its connection outlives the promotion
 
 	undo := injected(t)(c.Replica(0).Promote(t.Context()))
 	defer undone(t, undo)
 	require.False(t, ask[bool](t, c.Replica(0), "SELECT pg_is_in_recovery()"))
-	require.Equal(t, "replica1", served(t, any), "nobody has noticed yet")
+	require.Equal(t, "replica1", served(t, anyone), "nobody has noticed yet")
 	ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
 	var n int
 	tx := d.WithContext(readsplit.AnyReplica(ctx)).Raw("SELECT n FROM visits").Scan(&n)
@@ -73,10 +73,10 @@ func TestR08PromotedReplicaIsNotReadFrom(t *testing.T) {
 	assert.Len(t, d.log.matching("PRIMARY"), 1, "one warning is enough")
 	assert.Equal(t, policy.RolePrimary, d.plugin.Status().Replicas[0].Role)
 	// Not even by those who ask for nothing but a replica.
-	any := readsplit.AnyReplica(context.Background())
+	anyone := readsplit.AnyReplica(context.Background())
 	for range 50 {
 		var name string
-		require.NoError(t, d.WithContext(any).Raw(whoSQL).Scan(&name).Error)
+		require.NoError(t, d.WithContext(anyone).Raw(whoSQL).Scan(&name).Error)
 		require.Equal(t, "replica2", name)
 	}
 	u.right(t)

@@ -150,7 +150,7 @@ func askDriver(ctx context.Context, h *heldConn, query string) (string, error) {
 	}
 	// The connection is free for the next statement only after the end of this
 	// one was read.
-	if next := rows.Next(dest); next != io.EOF && err == nil {
+	if next := rows.Next(dest); !errors.Is(next, io.EOF) && err == nil {
 		err = next
 	}
 	return text, errors.Join(err, rows.Close())

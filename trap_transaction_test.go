@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -188,7 +189,7 @@ func TestT30ConcurrentStatementsInOneTransaction(t *testing.T) {
 			return nil
 		}))
 		require.Len(t, x.titles(t), 2+5*writers)
-		for _, s := range append(sessions, db) {
+		for _, s := range slices.Concat(sessions, []*gorm.DB{db}) {
 			require.Equal(t, "primary", served(t, s))
 		}
 		other, _ := x.session()

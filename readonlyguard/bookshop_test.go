@@ -66,12 +66,13 @@ var dsn string
 
 func TestMain(m *testing.M) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
 	cluster, err := testenv.New(ctx, testenv.Config{Replicas: -1})
 	if err != nil {
+		cancel()
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	defer cancel()
 	dsn = cluster.Primary().DSN()
 	code := m.Run()
 	if err := cluster.Close(ctx); err != nil {
@@ -168,7 +169,7 @@ func (s *shop) derive(t *testing.T) {
 }
 
 // attempt runs fn and returns what it ended with: the error it returned, or the one it panicked with.
-func attempt(fn func() error) (err error, panicked bool) {
+func attempt(fn func() error) (err error, panicked bool) { //nolint:revive // the error comes first, as the callers ask for it
 	defer func() {
 		if v := recover(); v != nil {
 			err, panicked = v.(error), true

@@ -15,7 +15,7 @@ import (
 func TestOutcomesOnAPrimary(t *testing.T) {
 	p := startPair(t)
 	p.do(t, "CREATE TABLE payments (id bigint PRIMARY KEY, order_id bigint REFERENCES orders DEFERRABLE INITIALLY DEFERRED)")
-	outcome := func(err error) retry.Outcome { return retry.OfWrite(err) }
+	outcome := retry.OfWrite
 	exec := func(ctx context.Context, text string) error {
 		_, err := p.primary.ExecContext(ctx, text)
 		return err

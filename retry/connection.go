@@ -55,7 +55,7 @@ func is(err, target error) bool {
 
 // isNetwork reports whether this layer is an error of the network, or of a connection being made.
 func isNetwork(err error) bool {
-	switch err.(type) {
+	switch err.(type) { //nolint:errorlint // this layer alone: the caller descends
 	case *net.OpError, net.Error:
 		return true
 	}

@@ -67,7 +67,7 @@ func judge(err error) Verdict {
 		return v
 	}
 	v := surface(CauseStatement)
-	switch x := err.(type) {
+	switch x := err.(type) { //nolint:errorlint // this is the descent itself
 	case interface{ Unwrap() error }:
 		if inner := x.Unwrap(); inner != nil {
 			v = judge(inner)

@@ -78,7 +78,7 @@ func TestOfRead_Connection(t *testing.T) {
 			retry.Verdict{Action: retry.Primary, Cause: retry.CauseReadOnlyRefusal, CountsAsWrite: true, ServerSuspect: true}},
 		{"canceled statement and EOF", errors.Join(pg("57014", "user request"), io.EOF), suspect(retry.CauseConnection)},
 		{"canceled statement and text", errors.Join(opaque, pg("57014", "user request")), surface(retry.CauseCanceled)},
-		{"second thoughts of gorm", fmt.Errorf("%v; %w", opaque, io.EOF), suspect(retry.CauseConnection)},
+		{"second thoughts of gorm", fmt.Errorf("%v; %w", opaque, io.EOF), suspect(retry.CauseConnection)}, //nolint:errorlint // as GORM does it
 		{"held dead", retry.ErrServerDead, suspect(retry.CauseServerDead)},
 		{"attempt timeout", fmt.Errorf("x: %w", retry.ErrAttemptTimeout), suspect(retry.CauseAttemptTimeout)},
 	}

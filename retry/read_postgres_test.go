@@ -42,7 +42,7 @@ var postgresReads = []struct {
 	{"0A000", "cached plan must not change result type", elsewhere(retry.CauseStalePlan)},
 	{"0A000", "something else is not supported", asWrite(retry.CauseUnsupportedOnStandby)},
 	{"55000", "recovery is in progress", asWrite(retry.CauseUnsupportedOnStandby)},
-	{"55000", "la restauration est en cours", asWrite(retry.CauseUnsupportedOnStandby)},
+	{"55000", "la restauration est en cours", asWrite(retry.CauseUnsupportedOnStandby)}, //nolint:misspell // a server that speaks French
 	{"55000", `currval of sequence "s" is not yet defined in this session`, primary(retry.CauseUnsupportedOnStandby)},
 	{"XX000", "cannot assign TransactionIds during recovery", asWrite(retry.CauseReadOnlyRefusal)},
 	{"XX000", "cannot make new WAL entries while recovery is in progress", asWrite(retry.CauseReadOnlyRefusal)},

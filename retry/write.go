@@ -53,7 +53,7 @@ func OfWrite(err error) Outcome {
 	if o, ok := outcomeOne(err); ok {
 		return o
 	}
-	switch x := err.(type) {
+	switch x := err.(type) { //nolint:errorlint // this is the descent itself
 	case interface{ Unwrap() error }:
 		inner := x.Unwrap()
 		if inner == nil || hidesAnother(err, inner) {

@@ -78,7 +78,7 @@ func TestOfWrite_Connection(t *testing.T) {
 		{"rolled back, and unsent afterwards", errors.Join(pg("23505", "duplicate key"), sql.ErrConnDone), retry.RolledBack},
 		{"unsent, and unsent again", errors.Join(sql.ErrConnDone, sql.ErrTxDone), retry.NeverSent},
 		{"lost, and unsent afterwards", errors.Join(io.ErrUnexpectedEOF, sql.ErrTxDone), retry.Unknown},
-		{"lost, and unsent afterwards, by gorm", fmt.Errorf("%v; %w", io.ErrUnexpectedEOF, sql.ErrTxDone), retry.Unknown},
+		{"lost, and unsent afterwards, by gorm", fmt.Errorf("%v; %w", io.ErrUnexpectedEOF, sql.ErrTxDone), retry.Unknown}, //nolint:errorlint // as GORM does it
 		{"translated by gorm", fmt.Errorf("%w: %w", gorm.ErrDuplicatedKey, pg("23505", "duplicate key")), retry.Unknown},
 		{"an empty join", emptyJoin{}, retry.Unknown},
 		{"wraps nothing", emptyWrap{}, retry.Unknown},

@@ -163,7 +163,7 @@ func findWord(entries []wordEntry, word string) keyword {
 
 // sharedWords by first letter.
 var sharedWords = [26][]wordEntry{
-	'a' - 'a': {{"abort", kwAbort}, {"all", kwAll}, {"alter", kwAlter}, {"analyse", kwAnalyze},
+	0: {{"abort", kwAbort}, {"all", kwAll}, {"alter", kwAlter}, {"analyse", kwAnalyze},
 		{"analyze", kwAnalyze}, {"and", kwAnd}, {"as", kwAs},
 	},
 	'b' - 'a': {{"begin", kwBegin}, {"bit", kwCharacter}, {"by", kwBy}},
@@ -221,7 +221,7 @@ var sharedWords = [26][]wordEntry{
 
 // transactWords are keywords to SQL Server alone.
 var transactWords = [26][]wordEntry{
-	'a' - 'a': {{"add", kwStartsAnother}, {"apply", kwApply}},
+	0:         {{"add", kwStartsAnother}, {"apply", kwApply}},
 	'b' - 'a': {{"backup", kwStartsAnother}, {"break", kwStartsAnother}, {"bulk", kwBulk}},
 	'c' - 'a': {{"continue", kwStartsAnother}},
 	'd' - 'a': {{"dbcc", kwDBCC}, {"deny", kwStartsAnother}, {"disable", kwStartsAnother},

@@ -32,7 +32,7 @@ func serverAccount() (account, error) {
 			return account{name: name, uid: uid, gid: gid, drop: true}, nil
 		}
 	}
-	return account{}, fmt.Errorf("readsplit: testenv: PostgreSQL refuses to run as root and neither user postgres nor nobody exists: add one of them or run as another user")
+	return account{}, fmt.Errorf("PostgreSQL refuses to run as root and neither user postgres nor nobody exists: add one of them or run as another user")
 }
 
 // give makes the account the owner of path.

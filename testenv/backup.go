@@ -19,7 +19,7 @@ func (s *Server) rebuild(ctx context.Context) error {
 		return err
 	}
 	if err := os.RemoveAll(s.dataDir); err != nil {
-		return fmt.Errorf("readsplit: testenv: rebuild %s: %w", s.name, err)
+		return fmt.Errorf("rebuild %s: %w", s.name, err)
 	}
 	source := s.source()
 	if err := source.lock(ctx); err != nil { // nobody may start or stop it while we copy
@@ -33,7 +33,7 @@ func (s *Server) rebuild(ctx context.Context) error {
 		err = s.cluster.copyTree(ctx, source.dataDir, s.dataDir, notCopied)
 	}
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: rebuild %s: %w", s.name, err)
+		return fmt.Errorf("rebuild %s: %w", s.name, err)
 	}
 	s.adrift = false
 	s.diverged = s.under(following)

@@ -39,10 +39,10 @@ type place struct {
 func FindBinaries(ctx context.Context, cfg Config) (dir, version string, err error) {
 	cfg, err = cfg.complete()
 	if err != nil {
-		return "", "", err
+		return "", "", public(err)
 	}
 	found, err := findInstallation(ctx, cfg)
-	return found.dir, found.version, err
+	return found.dir, found.version, public(err)
 }
 
 // findInstallation returns the first installation with the wanted major version, or the newest of
@@ -91,7 +91,7 @@ func findInstallation(ctx context.Context, cfg Config) (installation, error) {
 	if looked == nil {
 		looked = []string{"nothing that looks like PostgreSQL"}
 	}
-	return installation{}, fmt.Errorf("readsplit: testenv: no binaries of %s: install them (in the readsplit repository: make deps%s), or set $%s to the folder that holds initdb and postgres; looked at:\n\t%s",
+	return installation{}, fmt.Errorf("no binaries of %s: install them (in the readsplit repository: make deps%s), or set $%s to the folder that holds initdb and postgres; looked at:\n\t%s",
 		wanted, remedyVersion(want), envBin, strings.Join(looked, "\n\t"))
 }
 

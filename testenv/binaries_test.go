@@ -145,7 +145,7 @@ func TestFindInstallation(t *testing.T) {
 		path(empty, wrapper, broken, newer)
 		t.Setenv(envBin, "/no/such/folder")
 		_, err := find(t, Config{Version: "77"})
-		require.ErrorContains(t, err, "readsplit: testenv: no binaries of PostgreSQL 77")
+		require.ErrorContains(t, err, "no binaries of PostgreSQL 77")
 		require.ErrorContains(t, err, "make deps PG=77")
 		require.ErrorContains(t, err, "/no/such/folder (READSPLIT_PG_BIN)")
 		require.ErrorContains(t, err, wrapper+" (PATH): has postgres but no initdb beside it")
@@ -162,7 +162,7 @@ func TestFindBinaries(t *testing.T) {
 	assert.Equal(t, c.Version(), version)
 	assert.FileExists(t, filepath.Join(dir, "initdb"))
 	_, _, err = FindBinaries(limit(t), Config{Replicas: -5})
-	require.ErrorContains(t, err, "Config.Replicas is -5")
+	require.ErrorContains(t, err, "readsplit: testenv: Config.Replicas is -5")
 }
 
 // Binaries in a folder that only this user may enter, as in a checkout under /root, are usable by

@@ -72,11 +72,11 @@ func (c *Cluster) loadExtensions(ctx context.Context) error {
 	return c.Primary().query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, "SELECT name::text FROM pg_available_extensions")
 		if err != nil {
-			return fmt.Errorf("readsplit: testenv: list the extensions: %w", err)
+			return fmt.Errorf("list the extensions: %w", err)
 		}
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
-			return fmt.Errorf("readsplit: testenv: list the extensions: %w", err)
+			return fmt.Errorf("list the extensions: %w", err)
 		}
 		for _, name := range names {
 			c.extensions[name] = true
@@ -89,7 +89,7 @@ func (c *Cluster) loadExtensions(ctx context.Context) error {
 // A database costs a tenth of a cluster, and isolates tests that share one.
 func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 	if c.life.Err() != nil {
-		return fmt.Errorf("readsplit: testenv: create database %q: %w", name, errClosed)
+		return public(fmt.Errorf("create database %q: %w", name, errClosed))
 	}
 	ctx, cancel := c.while(ctx)
 	defer cancel()
@@ -98,10 +98,10 @@ func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: create database %q: %w", name, err)
+		return public(fmt.Errorf("create database %q: %w", name, err))
 	}
 	free := slices.DeleteFunc(c.Replicas(), func(s *Server) bool { return len(s.Faults()) > 0 })
-	return c.waitCaughtUp(ctx, free)
+	return public(c.waitCaughtUp(ctx, free))
 }
 
 // WaitCaughtUp returns when every replica has replayed what the primary has flushed now. It waits
@@ -109,11 +109,11 @@ func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 // and their faults when it gives up.
 func (c *Cluster) WaitCaughtUp(ctx context.Context) error {
 	if c.life.Err() != nil {
-		return fmt.Errorf("readsplit: testenv: wait for the replicas: %w", errClosed)
+		return public(fmt.Errorf("wait for the replicas: %w", errClosed))
 	}
 	ctx, cancel := c.while(ctx)
 	defer cancel()
-	return c.waitCaughtUp(ctx, c.Replicas())
+	return public(c.waitCaughtUp(ctx, c.Replicas()))
 }
 
 func (c *Cluster) waitCaughtUp(ctx context.Context, replicas []*Server) error {
@@ -178,7 +178,7 @@ func (s *Server) waitReplayed(ctx context.Context, target string) error {
 		return reached, state, nil
 	})
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: %s is not caught up: %w", s, err)
+		return fmt.Errorf("%s is not caught up: %w", s, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -137,7 +138,7 @@ func (c Config) complete() (Config, error) {
 		}
 	}
 	if problems != nil {
-		return c, fmt.Errorf("readsplit: testenv: %s", strings.Join(problems, "; "))
+		return c, errors.New(strings.Join(problems, "; "))
 	}
 	return c, nil
 }

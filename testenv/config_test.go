@@ -29,14 +29,14 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigReportsEveryProblemAtOnce(t *testing.T) {
 	t.Setenv("READSPLIT_PG", "latest")
 	_, err := Config{Replicas: 21, Settings: map[string]string{"Port": "1", "a b": "2", "work_mem": "1MB\nfsync=on"}}.complete()
-	require.EqualError(t, err, "readsplit: testenv: Config.Replicas is 21: it must be 1 to 20, -1 for none, or 0 for the default of 2; "+
+	require.EqualError(t, err, "Config.Replicas is 21: it must be 1 to 20, -1 for none, or 0 for the default of 2; "+
 		`$READSPLIT_PG is "latest": it must be a major version such as 15 or 18; `+
 		"Config.Settings has Port: testenv sets it itself; remove it; "+
 		`Config.Settings has "a b": a name of a setting has letters, digits, _ and at most one dot; `+
 		`Config.Settings["work_mem"] has a line break or a zero byte: a value of postgresql.conf is one line`)
 
 	_, err = Config{Replicas: -2, Version: "14"}.complete()
-	require.EqualError(t, err, "readsplit: testenv: Config.Replicas is -2: it must be 1 to 20, -1 for none, or 0 for the default of 2; "+
+	require.EqualError(t, err, "Config.Replicas is -2: it must be 1 to 20, -1 for none, or 0 for the default of 2; "+
 		`Config.Version is "14": testenv needs PostgreSQL 15 or newer`)
 }
 

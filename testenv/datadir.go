@@ -36,23 +36,23 @@ func (c *Cluster) initialise(ctx context.Context, dataDir string) error {
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("readsplit: testenv: start initdb: %w", err)
+		return fmt.Errorf("start initdb: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() }) // Wait reports it
 	defer stop()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("readsplit: testenv: initdb: %w: %s", errors.Join(err, ctx.Err()), lastLines(output.String(), 5))
+		return fmt.Errorf("initdb: %w: %s", errors.Join(err, ctx.Err()), lastLines(output.String(), 5))
 	}
 	if err := os.Remove(pwfile); err != nil {
-		return fmt.Errorf("readsplit: testenv: remove the password file: %w", err)
+		return fmt.Errorf("remove the password file: %w", err)
 	}
 	conf, err := os.OpenFile(filepath.Join(dataDir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: %w", err)
+		return err
 	}
 	_, err = fmt.Fprintf(conf, "\ninclude '%s'\n", confFile)
 	if err = errors.Join(err, conf.Close()); err != nil {
-		return fmt.Errorf("readsplit: testenv: write postgresql.conf: %w", err)
+		return fmt.Errorf("write postgresql.conf: %w", err)
 	}
 	return nil
 }
@@ -119,10 +119,10 @@ func (s *Server) makeStandby() error {
 func (c *Cluster) writeFile(path string, content []byte) error {
 	temp := path + ".new"
 	if err := os.WriteFile(temp, content, 0o600); err != nil {
-		return fmt.Errorf("readsplit: testenv: %w", err)
+		return err
 	}
 	if err := errors.Join(c.account.give(temp), os.Rename(temp, path)); err != nil {
-		return fmt.Errorf("readsplit: testenv: write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (c *Cluster) writeFile(path string, content []byte) error {
 // makeDir makes a folder of the servers' account.
 func (c *Cluster) makeDir(path string) error {
 	if err := errors.Join(os.Mkdir(path, 0o700), c.account.give(path)); err != nil {
-		return fmt.Errorf("readsplit: testenv: make folder %s: %w", path, err)
+		return fmt.Errorf("make folder %s: %w", path, err)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (c *Cluster) copyTree(ctx context.Context, from, to string, skip func(path 
 		case d.IsDir():
 			return c.makeDir(target)
 		case d.Type()&fs.ModeSymlink != 0:
-			return fmt.Errorf("readsplit: testenv: %s is a symbolic link: clusters with tablespaces or a moved pg_wal cannot be copied", path)
+			return fmt.Errorf("%s is a symbolic link: clusters with tablespaces or a moved pg_wal cannot be copied", path)
 		case d.Type().IsRegular():
 			return ignoreVanished(c.copyFile(path, target))
 		}
@@ -183,11 +183,11 @@ func (c *Cluster) copyFile(from, to string) error {
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: %w", err)
+		return err
 	}
 	_, err = out.ReadFrom(in) // copy_file_range where the system has it
 	if err = errors.Join(err, out.Close(), c.account.give(to)); err != nil {
-		return fmt.Errorf("readsplit: testenv: copy %s: %w", from, err)
+		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	return nil
 }

@@ -111,22 +111,21 @@ func (s *Server) inject(ctx context.Context, f *fault, force func(context.Contex
 		c.remember(f)
 		return f.undo, nil
 	}
-	err = fmt.Errorf("readsplit: testenv: %s on %s: %w", f.kind, s.name, err)
-	if !errors.Is(err, errUnfit) && !errors.Is(err, errClosed) { // then nothing was touched
+	if !errors.Is(err, errUnfit) { // then nothing was touched
 		back, cancel := context.WithTimeout(c.life, patience)
 		defer cancel()
 		err = errors.Join(err, s.restore(back, f))
 	}
-	return nil, err
+	return nil, public(fmt.Errorf("%s on %s: %w", f.kind, s.name, err))
 }
 
 func (s *Server) forceUnderLock(ctx context.Context, f *fault, force func(context.Context) error) error {
 	if err := s.lock(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	defer s.unlock()
 	if s.cluster.life.Err() != nil {
-		return errClosed
+		return fmt.Errorf("%w: %w", errUnfit, errClosed)
 	}
 	s.faultsMu.Lock()
 	s.faults = append(s.faults, f)
@@ -146,7 +145,7 @@ func (s *Server) restore(ctx context.Context, f *fault) error {
 	}
 	if s.cluster.life.Err() != nil {
 		s.unlock()
-		return nil // Close has ended it
+		return nil //nolint:nilerr // Close has ended it
 	}
 	s.drop(f)
 	err := s.settle(ctx)
@@ -176,7 +175,7 @@ func (f *fault) undo() error {
 		if c.life.Err() != nil {
 			return nil // Close ended it meanwhile
 		}
-		return fmt.Errorf("readsplit: testenv: undo %s on %s: %w", f, f.server.name, err)
+		return public(fmt.Errorf("undo %s on %s: %w", f, f.server.name, err))
 	}
 	f.done = true
 	c.forget(f)

@@ -34,9 +34,10 @@ func (s *Server) Kill(ctx context.Context) (Undo, error) {
 
 // CrashBackend kills one backend (SIGKILL), whose connection it opens itself. The postmaster then
 // ends all others and starts over in the same process: every connection breaks, and a replica
-// answers again within about 300 ms, from an older state. It returns when connections
-// break; Undo returns when the server answers again. A pause of replay is lost in the crash and comes back
-// with Undo.
+// answers again within about 300 ms, at first from an older state (its last restartpoint). It
+// returns when connections break; Undo returns when the server answers again. A pause of replay
+// is lost in the crash and comes back with Undo. To hold a replica in its older state, inject a
+// long Delay before the crash.
 func (s *Server) CrashBackend(ctx context.Context) (Undo, error) {
 	return s.inject(ctx, &fault{kind: crashed}, func(ctx context.Context) error {
 		if err := s.ready(ctx, isAnswering); err != nil {

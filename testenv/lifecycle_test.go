@@ -139,6 +139,7 @@ func TestStartThatFails(t *testing.T) {
 	dir := openDir(t)
 	c, err := New(limit(t), Config{Dir: dir, Replicas: -1, Settings: map[string]string{"work_mem": "plenty"}})
 	require.Nil(t, c)
+	require.ErrorContains(t, err, "readsplit: testenv: start primary: ")
 	require.ErrorContains(t, err, `invalid value for parameter "work_mem": "plenty"`)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -15,11 +15,11 @@ import (
 func (s *Server) openLog() (*os.File, int64, error) {
 	log, err := os.OpenFile(s.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, 0, fmt.Errorf("readsplit: testenv: open the log of %s: %w", s.name, err)
+		return nil, 0, fmt.Errorf("open the log of %s: %w", s.name, err)
 	}
 	at, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, 0, fmt.Errorf("readsplit: testenv: open the log of %s: %w", s.name, errors.Join(err, log.Close()))
+		return nil, 0, fmt.Errorf("open the log of %s: %w", s.name, errors.Join(err, log.Close()))
 	}
 	w := s.cluster.cfg.LogWriter
 	if w == nil {
@@ -27,7 +27,7 @@ func (s *Server) openLog() (*os.File, int64, error) {
 	}
 	in, out, err := os.Pipe()
 	if err != nil {
-		return nil, 0, fmt.Errorf("readsplit: testenv: open the log of %s: %w", s.name, errors.Join(err, log.Close()))
+		return nil, 0, fmt.Errorf("open the log of %s: %w", s.name, errors.Join(err, log.Close()))
 	}
 	s.cluster.goroutines.Go(func() {
 		defer log.Close()

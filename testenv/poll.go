@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -36,5 +35,3 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	}
 	return context.WithTimeout(ctx, limit)
 }
-
-var errClosed = errors.New("the cluster is closed")

@@ -24,14 +24,14 @@ func freePort() (int, error) {
 	for range 100 {
 		n, err := rand.Int(rand.Reader, big.NewInt(highestPort-lowestPort))
 		if err != nil {
-			return 0, fmt.Errorf("readsplit: testenv: choose a port: %w", err)
+			return 0, fmt.Errorf("choose a port: %w", err)
 		}
 		port := lowestPort + int(n.Int64())
 		if portFree(port) {
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("readsplit: testenv: no free port of 127.0.0.1 between %d and %d in 100 tries", lowestPort, highestPort)
+	return 0, fmt.Errorf("no free port of 127.0.0.1 between %d and %d in 100 tries", lowestPort, highestPort)
 }
 
 func portFree(port int) bool {

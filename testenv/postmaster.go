@@ -65,7 +65,7 @@ func (s *Server) start(ctx context.Context) error {
 			case <-wait.C:
 			case <-ctx.Done():
 				wait.Stop()
-				return fmt.Errorf("readsplit: testenv: start %s on its port %d: %w", s.name, s.Port(), err)
+				return fmt.Errorf("start %s on its port %d: %w", s.name, s.Port(), err)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Server) launch() error {
 	cmd := s.cluster.account.command(s.dataDir, s.cluster.install.program("postgres"), "-D", s.dataDir)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("readsplit: testenv: start postgres for %s: %w", s.name, err)
+		return fmt.Errorf("start postgres for %s: %w", s.name, err)
 	}
 	p := &postmaster{pid: cmd.Process.Pid, exited: make(chan struct{}), logAt: at}
 	s.postmaster, s.frozen = p, false
@@ -107,7 +107,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		return ready, "starting", nil
 	})
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: start %s: %w", s.name, err)
+		return fmt.Errorf("start %s: %w", s.name, err)
 	}
 	return s.awaitAnswer(ctx)
 }
@@ -130,7 +130,7 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 		return true, "", nil
 	})
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: %s does not answer: %w", s.name, err)
+		return fmt.Errorf("%s does not answer: %w", s.name, err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *Server) whyEnded() error {
 	if strings.Contains(tail, "Address already in use") {
 		return errPortTaken
 	}
-	return fmt.Errorf("its process ended: %v; its log ends with:\n\t%s", s.postmaster.err, lastLines(tail, 10))
+	return fmt.Errorf("its process ended: %w; its log ends with:\n\t%s", s.postmaster.err, lastLines(tail, 10))
 }
 
 // stop shuts the server down cleanly; one that takes longer than grace is told to stop at once.
@@ -189,7 +189,7 @@ func (s *Server) stop(ctx context.Context, grace time.Duration) error {
 		case <-limit.C:
 		case <-ctx.Done():
 			limit.Stop()
-			return fmt.Errorf("readsplit: testenv: stop %s: %w", s.name, context.Cause(ctx))
+			return fmt.Errorf("stop %s: %w", s.name, context.Cause(ctx))
 		}
 	}
 	return s.kill(ctx)
@@ -213,12 +213,12 @@ func (s *Server) kill(ctx context.Context) error {
 	}
 	dead := func(p process) bool { return p.dead() }
 	if err := signalUntil(ctx, pid, s.dataDir, sigKill, dead); err != nil {
-		return fmt.Errorf("readsplit: testenv: kill %s: %w", s.name, err)
+		return fmt.Errorf("kill %s: %w", s.name, err)
 	}
 	select {
 	case <-s.postmaster.exited:
 	case <-ctx.Done():
-		return fmt.Errorf("readsplit: testenv: kill %s: %w", s.name, context.Cause(ctx))
+		return fmt.Errorf("kill %s: %w", s.name, context.Cause(ctx))
 	}
 	s.frozen = false
 	if lines := s.lockFile(); len(lines) >= 7 {
@@ -230,7 +230,7 @@ func (s *Server) kill(ctx context.Context) error {
 		// It names a process number that the system may give to somebody else; the next start
 		// would then refuse to run beside it.
 		if err := os.Remove(filepath.Join(s.dataDir, "postmaster.pid")); err != nil {
-			return fmt.Errorf("readsplit: testenv: clean up after killing %s: %w", s.name, err)
+			return fmt.Errorf("clean up after killing %s: %w", s.name, err)
 		}
 	}
 	return nil

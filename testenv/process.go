@@ -91,7 +91,7 @@ func signalUntil(ctx context.Context, postmaster int, dataDir string, sig syscal
 func removeSharedMemory(a account, id string) error {
 	var refused *exec.ExitError
 	if err := a.command("/", "ipcrm", "-m", id).Run(); err != nil && !errors.As(err, &refused) {
-		return fmt.Errorf("readsplit: testenv: remove shared memory segment %s: %w", id, err)
+		return fmt.Errorf("remove shared memory segment %s: %w", id, err)
 	}
 	return nil
 }

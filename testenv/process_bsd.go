@@ -15,7 +15,7 @@ import (
 func processes() ([]process, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,ppid=,stat=").Output()
 	if err != nil {
-		return nil, fmt.Errorf("readsplit: testenv: list processes: %w", err)
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	var all []process
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

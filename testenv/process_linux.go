@@ -11,12 +11,12 @@ import (
 func processes() ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil, fmt.Errorf("readsplit: testenv: list processes: %w", err)
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil, fmt.Errorf("readsplit: testenv: list processes: %w", err)
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	var all []process
 	for _, name := range names {

@@ -44,7 +44,7 @@ func (l *link) close() {
 func newRelay(target func() string) (*relay, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("readsplit: testenv: listen for a replica: %w", err)
+		return nil, fmt.Errorf("listen for a replica: %w", err)
 	}
 	r := &relay{listener: listener, target: target, changed: make(chan struct{}), links: map[*link]struct{}{}}
 	r.life, r.end = context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 
 // relocate brings binaries into the cluster's folder that lie where the servers' account cannot
 // go, such as node_modules of a checkout under /root: as hard links, or as copies where those
-// cannot be.
+// cannot be made.
 func (c *Cluster) relocate() error {
 	tree := filepath.Dir(c.install.dir) // bin, lib and share find each other by their places
 	target := filepath.Join(c.root, "postgres")
@@ -25,7 +25,7 @@ func (c *Cluster) relocate() error {
 		return c.bring(path, filepath.Join(target, inside), d)
 	})
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: user %s cannot enter %s, and the binaries cannot be copied: %w", c.account.name, tree, err)
+		return fmt.Errorf("user %s cannot enter %s, and the binaries cannot be copied: %w", c.account.name, tree, err)
 	}
 	c.install.dir = filepath.Join(target, filepath.Base(c.install.dir))
 	return nil

@@ -26,7 +26,7 @@ func scramSecret(password string) (string, error) {
 	_, _ = rand.Read(salt[:])
 	salted, err := pbkdf2.Key(sha256.New, password, salt[:], 1, sha256.Size)
 	if err != nil {
-		return "", fmt.Errorf("readsplit: testenv: derive the password's secret: %w", err)
+		return "", fmt.Errorf("derive the password's secret: %w", err)
 	}
 	stored := sha256.Sum256(mac(salted, "Client Key"))
 	b64 := base64.StdEncoding.EncodeToString

@@ -109,7 +109,7 @@ func (s *Server) DB() *sql.DB {
 	if s.pool == nil {
 		pool, err := sql.Open("pgx", s.DSN()+" application_name="+applicationName)
 		if err != nil { // no such driver, and we import it
-			panic(fmt.Sprintf("readsplit: testenv: %v", err))
+			panic(fmt.Sprintf("%v", err))
 		}
 		pool.SetMaxOpenConns(4)
 		s.pool = pool
@@ -144,12 +144,12 @@ func (s *Server) String() string {
 func (s *Server) query(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
 	config, err := pgx.ParseConfig(s.DSN())
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: %s: %w", s.name, err)
+		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	config.RuntimeParams["application_name"] = applicationName
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: connect to %s: %w", s.name, err)
+		return fmt.Errorf("connect to %s: %w", s.name, err)
 	}
 	defer func() {
 		// A server that freezes now would hold up the farewell for ever.
@@ -164,7 +164,7 @@ func (s *Server) query(ctx context.Context, f func(context.Context, *pgx.Conn) e
 func (s *Server) ask(ctx context.Context, question string, dest ...any) error {
 	return s.query(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if err := conn.QueryRow(ctx, question).Scan(dest...); err != nil {
-			return fmt.Errorf("readsplit: testenv: ask %s: %w", s.name, err)
+			return fmt.Errorf("ask %s: %w", s.name, err)
 		}
 		return nil
 	})
@@ -181,7 +181,7 @@ func (s *Server) lock(ctx context.Context) error {
 	case s.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("readsplit: testenv: %s is busy with another fault: %w", s.name, context.Cause(ctx))
+		return fmt.Errorf("%s is busy with another fault: %w", s.name, context.Cause(ctx))
 	}
 }
 

@@ -60,18 +60,24 @@ func keepLogs(tb testing.TB, c *Cluster) {
 }
 
 // New starts a cluster: for programs, and for TestMain. It returns when every replica streams
-// from the primary; one second is usual. ctx bounds the start alone. Close it: though the death of this process
-// ends the servers too, a process that lives on would keep them.
+// from the primary; one second is usual. ctx bounds the start alone, and without a deadline it is
+// a minute. Close the cluster: the death of this process ends the servers too, but a process that
+// lives on would keep them.
 func New(ctx context.Context, cfg Config) (*Cluster, error) {
+	c, err := create(ctx, cfg)
+	return c, public(err)
+}
+
+func create(ctx context.Context, cfg Config) (*Cluster, error) {
 	if !supported {
-		return nil, fmt.Errorf("readsplit: testenv: faults need the signals of Unix; it does not run on %s", runtime.GOOS)
+		return nil, fmt.Errorf("faults need the signals of Unix; it does not run on %s", runtime.GOOS)
 	}
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := pgx.ParseConfig("host=127.0.0.1 port=1 user=postgres sslmode=disable"); err != nil {
-		return nil, fmt.Errorf("readsplit: testenv: an environment variable of libpq (PG...) is not valid: unset it: %w", err)
+		return nil, fmt.Errorf("an environment variable of libpq (PG...) is not valid: unset it: %w", err)
 	}
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
@@ -81,7 +87,7 @@ func New(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	if err := c.begin(ctx); err != nil {
-		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, c.close(context.WithoutCancel(ctx)))
 	}
 	return c, nil
 }
@@ -95,19 +101,19 @@ func (c *Cluster) settleIn(ctx context.Context) error {
 	if c.install, err = findInstallation(ctx, c.cfg); err != nil {
 		return err
 	}
-	base := c.cfg.Dir
-	if !c.account.reaches(ctx, base) && base == os.TempDir() {
-		base = "/tmp"
-	}
-	if !c.account.reaches(ctx, base) {
-		return fmt.Errorf("readsplit: testenv: Config.Dir is %s, which user %s cannot enter: name another folder", base, c.account.name)
-	}
 	// The system names a process's folder without symbolic links, and so must we.
-	if base, err = filepath.Abs(base); err == nil {
+	base, err := filepath.Abs(c.cfg.Dir)
+	if err == nil {
 		base, err = filepath.EvalSymlinks(base)
 	}
 	if err != nil {
-		return fmt.Errorf("readsplit: testenv: Config.Dir: %w", err)
+		return fmt.Errorf("Config.Dir: %w", err)
+	}
+	if !c.account.reaches(ctx, base) && c.cfg.Dir == os.TempDir() { // $TMPDIR is root's own
+		base = "/tmp"
+	}
+	if !c.account.reaches(ctx, base) {
+		return fmt.Errorf("Config.Dir is %s, which user %s cannot enter: name another folder", base, c.account.name)
 	}
 	c.root = filepath.Join(base, "readsplit-testenv-"+rand.Text())
 	if c.watchdog, err = startWatchdog(c.account, c.root); err != nil {
@@ -180,7 +186,7 @@ func each(servers []*Server, f func(*Server) error) error {
 // folder with data and logs, and returns when no process and no goroutine of it is left. It does
 // all of that even when ctx has ended, and may be called more than once.
 func (c *Cluster) Close(ctx context.Context) error {
-	c.closing.Do(func() { c.closeErr = c.close(ctx) })
+	c.closing.Do(func() { c.closeErr = public(c.close(ctx)) })
 	return c.closeErr
 }
 

@@ -30,10 +30,10 @@ func (a account) detach(cmd *exec.Cmd) {
 // signal sends sig to a process; one that is gone already is no error.
 func signal(pid int, sig syscall.Signal) error {
 	if pid <= 1 {
-		return fmt.Errorf("readsplit: testenv: refuse to send %s to process %d", sig, pid)
+		return fmt.Errorf("refuse to send %s to process %d", sig, pid)
 	}
 	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return fmt.Errorf("readsplit: testenv: send %s to process %d: %w", sig, pid, err)
+		return fmt.Errorf("send %s to process %d: %w", sig, pid, err)
 	}
 	return nil
 }

@@ -46,14 +46,14 @@ func startWatchdog(a account, root string) (*watchdog, error) {
 func startGuard(a account, script, root string, inherited ...*os.File) (guard, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return guard{}, fmt.Errorf("readsplit: testenv: start the watchdog: %w", err)
+		return guard{}, fmt.Errorf("start the watchdog: %w", err)
 	}
 	defer r.Close()
 	cmd := a.command("/", "/bin/sh", "-c", script, "readsplit-testenv-watchdog", root)
 	cmd.Stdin = r // stdout and stderr are /dev/null: go test would wait for whoever holds its own
 	cmd.ExtraFiles = inherited
 	if err := cmd.Start(); err != nil {
-		return guard{}, fmt.Errorf("readsplit: testenv: start the watchdog: %w", errors.Join(err, w.Close()))
+		return guard{}, fmt.Errorf("start the watchdog: %w", errors.Join(err, w.Close()))
 	}
 	return guard{cmd: cmd, pipe: w}, nil
 }
@@ -71,7 +71,7 @@ func (g guard) end(clean bool) error {
 	}
 	errs = append(errs, g.pipe.Close(), g.cmd.Wait())
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("readsplit: testenv: dismiss the watchdog: %w", err)
+		return fmt.Errorf("dismiss the watchdog: %w", err)
 	}
 	return nil
 }
