@@ -83,21 +83,21 @@ func TestMarksAreSound(t *testing.T) {
 		var m marks
 		var at float64
 		flush := lsn.LSN(1000)
-		real := map[time.Time]lsn.LSN{}
+		sampled := map[time.Time]lsn.LSN{}
 		for range 300 {
 			at += rng.Float64() / 10
 			flush += lsn.LSN(rng.IntN(3) * 8)
-			real[second(at)] = flush
+			sampled[second(at)] = flush
 			m.add(second(at), flush, 50*time.Millisecond)
 			probe := flush - lsn.LSN(rng.IntN(64))
 			found, ok := m.replayedAt(probe)
 			if !ok {
 				continue
 			}
-			require.Contains(t, real, found)
-			require.LessOrEqual(t, real[found], probe)
+			require.Contains(t, sampled, found)
+			require.LessOrEqual(t, sampled[found], probe)
 			newest := found
-			for began, position := range real {
+			for began, position := range sampled {
 				if position <= probe && began.After(newest) {
 					newest = began
 				}

@@ -77,7 +77,7 @@ func (g *guard) query(db *gorm.DB) {
 		g.refuse(db, &Error{Reason: Writes})
 		return
 	}
-	g.read(db)
+	_ = g.read(db) // what it refuses is in db already
 }
 
 // row is query for Row, Rows and Scan.

@@ -111,7 +111,7 @@ func (s *scan) startName() {
 	s.name = dottedName{parts: 1, first: s.seq}
 }
 
-// dot keeps a name open, or spoils it where it does not follow a name: (x).f
+// dot keeps a name open, or spoils it where it does not follow a name: (x).f.
 func (s *scan) dot() {
 	const unnameable = 100
 	switch {
