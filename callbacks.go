@@ -182,19 +182,15 @@ func (p *Plugin) settleRead(db *gorm.DB) {
 	}
 }
 
-// settleWrite records how a write ended that returned rows, before a hook can
-// add an error of its own to it.
+// settleWrite records how a write ended that returned rows: they are closed by
+// now.
 func (p *Plugin) settleWrite(db *gorm.DB) {
 	r, ok := p.routeOf(db)
 	if !ok || !r.wrote || r.rows == nil {
 		return
 	}
-	err := r.rows.Err()
-	if err == nil {
-		err = db.Error // what closing them gave is nowhere else
-	}
+	p.outcome(marksOf(db.Statement.Context), r.effect, r.rows.Err())
 	p.openRows.remove(r.rows)
-	p.outcome(marksOf(db.Statement.Context), r.effect, err)
 	r.rows = nil
 }
 

