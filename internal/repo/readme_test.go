@@ -1,0 +1,80 @@
+package repo
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadmeCompiles builds the program of the README as it stands there.
+func TestReadmeCompiles(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(readme), "```go\n")
+	require.True(t, found)
+	block, _, found = strings.Cut(block, "```")
+	require.True(t, found)
+
+	dir := t.TempDir()
+	program := filepath.Join(dir, "main.go")
+	require.NoError(t, os.WriteFile(program, []byte(block), 0o600))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	// An overlay puts the program into the module without a file in the tree.
+	overlay, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(root, "internal", "readme", "main.go"): program},
+	})
+	require.NoError(t, err)
+	file := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(file, overlay, 0o600))
+	cmd := exec.Command("go", "build", "-overlay", file, "-o", filepath.Join(dir, "program"), "./internal/readme")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// TestGuaranteesNameTests: each test that docs/guarantees.md names exists.
+func TestGuaranteesNameTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guarantees.md"))
+	require.NoError(t, err)
+	var tests strings.Builder
+	for _, dir := range []string{".", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass", "testenv"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*_test.go"))
+		require.NoError(t, err)
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			require.NoError(t, err)
+			tests.Write(text)
+		}
+	}
+	names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, names)
+	for _, n := range names {
+		require.True(t, strings.Contains(tests.String(), "func "+n[1]+"("), "docs/guarantees.md names %s, which does not exist", n[1])
+	}
+}
+
+// TestLinksLeadSomewhere: what the pages link to is there.
+func TestLinksLeadSomewhere(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	require.NoError(t, err)
+	more, err := filepath.Glob(filepath.Join("..", "..", "docs", "decisions", "*.md"))
+	require.NoError(t, err)
+	pages = append(append(pages, more...), filepath.Join("..", "..", "README.md"))
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			require.FileExists(t, page)
+			_, err := os.Stat(filepath.Join(filepath.Dir(page), l[1]))
+			require.NoError(t, err, "%s links to %s", page, l[1])
+		}
+	}
+}
