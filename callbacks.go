@@ -179,19 +179,15 @@ func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
 func (p *Plugin) settleRead(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
+		r.closedRows(db.Statement.Context)
 	}
 }
 
-// settleWrite records how a write ended that returned rows: they are closed by
-// now.
+// settleWrite records how a write ended that returned rows.
 func (p *Plugin) settleWrite(db *gorm.DB) {
-	r, ok := p.routeOf(db)
-	if !ok || !r.wrote || r.rows == nil {
-		return
+	if r, ok := p.routeOf(db); ok {
+		r.closedRows(db.Statement.Context)
 	}
-	p.outcome(marksOf(db.Statement.Context), r.effect, r.rows.Err())
-	p.openRows.remove(r.rows)
-	r.rows = nil
 }
 
 // restore ends the statement of a route: what comes next on the same handle is

@@ -17,6 +17,12 @@ import (
 	"github.com/readsplit/readsplit/readonlyguard"
 )
 
+// label is a model of these tests.
+type label struct {
+	ID   int64
+	Name string
+}
+
 // marks are the functions of the package that mark a context: from context.Context
 // and perhaps more to context.Context.
 func marks(t testing.TB) (names []string) {
@@ -97,7 +103,7 @@ func TestConfigEveryMark(t *testing.T) {
 			assert.Equal(t, map[string]int{"replica2": 40}, servers(t, d, readsplit.Group(nobody(), "reports"), 40))
 		},
 		"ReadOnly": func(t *testing.T) {
-			insert := func(ctx context.Context) { _ = d.WithContext(ctx).Create(&item{Name: "x"}).Error }
+			insert := func(ctx context.Context) { _ = d.WithContext(ctx).Create(&label{Name: "x"}).Error }
 			require.NotPanics(t, func() { insert(nobody()) })
 			defer func() {
 				refused, ok := recover().(*readonlyguard.Error)
@@ -113,7 +119,7 @@ func TestConfigEveryMark(t *testing.T) {
 			assert.NotEqual(t, "primary", who(unbounded, nobody()), "this session did not")
 		},
 	}
-	require.NoError(t, d.AutoMigrate(&item{}))
+	require.NoError(t, d.AutoMigrate(&label{}))
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	for _, d := range []*testDB{d, tight, unbounded} {
 		eventually(t, "replicas to serve", func() bool { return who(d, nobody()) != "primary" && who(d, t.Context()) != "primary" })

@@ -97,7 +97,7 @@ func AtMost(ctx context.Context, d time.Duration) context.Context {
 
 // Group marks reads that may use only replicas of this group (see
 // Replica.Groups), by the usual rules; if none of them is right, the primary. A
-// group that no replica is in is an error of the statement, ErrUnknownGroup.
+// group that no replica is in is an error of the read, ErrUnknownGroup.
 func Group(ctx context.Context, name string) context.Context {
 	return with(ctx, func(m *marks) { m.group = name })
 }

@@ -24,7 +24,7 @@ type Decision struct {
 //	tx := db.WithContext(ctx).Find(&orders)
 //	d, ok := readsplit.DecisionOf(tx)
 //
-// ok is false when tx has run nothing, or nothing that was routed (a dry run, a
+// The generics API returns no *gorm.DB to ask. ok is false when tx has run nothing, or nothing that was routed (a dry run, a
 // connection of the application's own).
 func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 	if tx == nil || tx.Statement == nil {

@@ -27,7 +27,7 @@ var (
 	// and runs on a replica. Begin without ReadOnly.
 	ErrWriteInReadOnlyTransaction = errors.New("readsplit: not a read, in a read-only transaction that runs on a replica")
 
-	// ErrClosed: the plugin was closed.
+	// ErrClosed: db.Use was called with a plugin that was closed. Make another.
 	ErrClosed = errors.New("readsplit: the plugin is closed")
 )
 

@@ -1,11 +1,13 @@
 package readsplit_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +46,8 @@ type users struct {
 	reads, writes, inFlight atomic.Int64
 	stale, failed, lost     atomic.Int64 // reads too old, reads failed, writes failed
 	slowest                 atomic.Int64 // read, in ns
+
+	gate sync.RWMutex // held by writes
 
 	mu     sync.Mutex
 	by     map[string]int64     // reads by the server that says it ran them
@@ -116,7 +120,10 @@ func (u *users) use(writes, reads context.Context, id int) {
 	var acknowledged, tried int64
 	for {
 		tried++
-		if err := u.writer(u.d.WithContext(writes), id, tried); err != nil {
+		u.gate.RLock()
+		err := u.writer(u.d.WithContext(writes), id, tried)
+		u.gate.RUnlock()
+		if err != nil {
 			u.problem(&u.lost, "write %d of user %d: %v", tried, id, err)
 		} else {
 			acknowledged = tried
@@ -245,6 +252,14 @@ func (d *testDB) eligible(t testing.TB, names ...string) {
 		}
 		return true
 	})
+}
+
+// inLog counts the lines of a server's own log that hold a text.
+func inLog(t testing.TB, s *testenv.Server, text string) (lines int) {
+	t.Helper()
+	log, err := os.ReadFile(s.LogFile())
+	require.NoError(t, err)
+	return bytes.Count(log, []byte(text))
 }
 
 // refuses reports whether nobody listens at a server's address.

@@ -25,6 +25,10 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
 		case monitor.StateNewHistory:
 			db.Logger.Warn(ctx, "readsplit: the primary restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while")
+		case monitor.StateUp:
+			// As loud as going down: at GORM's usual level the end of an incident
+			// would not show.
+			db.Logger.Warn(ctx, "readsplit: %s is up", c.Server)
 		default:
 			db.Logger.Info(ctx, "readsplit: %s is %s", c.Server, c.State)
 		}

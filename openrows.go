@@ -97,6 +97,17 @@ func (p *Plugin) sweepRows(m *marks) (pending bool) {
 	return pending
 }
 
+// sweepClosed records the writes whose rows have been closed, although nobody
+// reads.
+func (p *Plugin) sweepClosed() {
+	if p.openRows.n.Load() == 0 {
+		return
+	}
+	p.openRows.mu.Lock()
+	defer p.openRows.mu.Unlock()
+	p.sweepRows(noMarks)
+}
+
 // concern reports whether what was written under w must be seen by the reads of
 // m: of the same session, or of everybody where either has none.
 func (w *marks) concern(m *marks) bool {

@@ -201,7 +201,7 @@ func (p *Plugin) prepare(db *gorm.DB, primary *sql.DB, dialers []*dialer) {
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: p.cfg.SampleEvery, SampleTimeout: p.cfg.SampleTimeout,
 		MaxLag: p.cfg.MaxLag, MaxWait: p.maxWait,
-		Nudge: !p.cfg.ForbidNudge, OnChange: p.onChange,
+		Nudge: !p.cfg.ForbidNudge, OnChange: p.onChange, BeforeSample: p.sweepClosed,
 		OnDead:  func(i int) { p.servers[i].die() },
 		OnAlive: func(i int) { p.servers[i].revive() },
 		Seed:    rand.Uint64(),

@@ -112,6 +112,7 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 		case err == nil:
 			return nil
 		case s == nil && r.prepared != nil && err.Error() == "sql: statement is closed":
+			r.prepared.Stmts.Delete(text)
 		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
 			r.p.counters.retried(retry.CauseStalePlan)
 			if planned {
@@ -272,6 +273,17 @@ func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 		return
 	}
 	r.p.committing(openRow{rows: rows, marks: m, effect: r.effect})
+}
+
+// closedRows records a write whose rows GORM has closed by now. Found out later,
+// it would be judged by what the primary has then.
+func (r *route) closedRows(ctx context.Context) {
+	if !r.wrote || r.rows == nil || !rowsClosed(r.rows) {
+		return
+	}
+	r.p.outcome(marksOf(ctx), r.effect, r.rows.Err())
+	r.p.openRows.remove(r.rows)
+	r.rows, r.wrote = nil, false
 }
 
 // BeginTx implements gorm.ConnPoolBeginner.

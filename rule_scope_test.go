@@ -113,7 +113,7 @@ func TestR10SchemaChangesBindEverybody(t *testing.T) {
 	tx := d.WithContext(b).Raw("SELECT count(*) FROM fresh").Scan(&count)
 	require.NoError(t, tx.Error)
 	decision, _ := readsplit.DecisionOf(tx)
-	assert.Contains(t, []policy.Reason{policy.ReasonBehindSession, policy.ReasonWaitExpired}, decision.Reason)
+	assert.Contains(t, []policy.Reason{policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonPositionPending}, decision.Reason)
 }
 
 // R10: what the process wrote before the plugin was there are its writes too.

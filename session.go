@@ -176,6 +176,10 @@ func (s *Session) Join(token string) {
 // token says "unsure": whoever joins it reads from the primary for
 // Config.StickyWindow. Inside an open transaction of s Token fails with
 // [ErrTokenInTransaction].
+//
+// A token counts for one hour. After that its position is still used where it
+// can be compared, and otherwise it does nothing: what is older than MaxLag is
+// seen without it.
 func (s *Session) Token(ctx context.Context) (string, error) {
 	if s.open.Load() > 0 {
 		return "", ErrTokenInTransaction

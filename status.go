@@ -19,7 +19,8 @@ type Status struct {
 	// served them.
 	ReplicaReads, PrimaryReads uint64
 	// Reasons counts statements outside of transactions by the reason of their
-	// decision.
+	// decision. GORM wraps Create, Update and Delete in a transaction unless
+	// SkipDefaultTransaction is set.
 	Reasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
@@ -71,10 +72,12 @@ type ServerStatus struct {
 	Paused, Balanced bool
 	// Sampled is when the newest sample began; zero: never.
 	Sampled time.Time
-	// Reads is how many reads the replica served; InFlight how many it runs now.
+	// Reads is how many reads the replica served, InFlight how many it runs now;
+	// both 0 for the primary, see Status.PrimaryReads.
 	Reads    uint64
 	InFlight int64
-	// Pool are the statistics of the replica's connection pool.
+	// Pool are the statistics of the replica's connection pool; the primary's is
+	// the application's own.
 	Pool sql.DBStats
 }
 

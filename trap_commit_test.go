@@ -124,6 +124,30 @@ func TestT13WritesAreSeenByTheirSession(t *testing.T) {
 	})
 }
 
+// A write is judged by a position from soon after it, not by one from when
+// somebody asks: a replica that has it may serve its session, whatever else was
+// written since.
+func TestWritesAreClaimedSoon(t *testing.T) {
+	eachTxMode(t, func(t *testing.T, x *trap) {
+		x.past(t, `
+			CREATE FUNCTION new_book(t text) RETURNS bigint LANGUAGE sql AS 'INSERT INTO books_t (title) VALUES (t) RETURNING id';
+			CREATE PROCEDURE add_book(t text) LANGUAGE plpgsql AS 'BEGIN INSERT INTO books_t (title) VALUES (t); END'`)
+		sessions := map[string]*gorm.DB{}
+		for name, write := range waysToWrite {
+			sessions[name], _ = x.session()
+			require.NoError(t, write(sessions[name], &book{ID: int64(1000 + len(sessions)), Title: name}), name)
+		}
+		// Nobody reads. A sample later everything has its position.
+		captures := x.plugin.Status().Captures
+		eventually(t, "two more samples", func() bool { return x.plugin.Status().Captures >= captures+2 })
+		x.stale(t)
+		for name, db := range sessions {
+			require.True(t, isReplica(served(t, db)), name)
+		}
+		require.Zero(t, x.plugin.Status().Unsure)
+	})
+}
+
 func TestT15NotCommitted(t *testing.T) {
 	eachMode(t, func(t *testing.T, x *trap) {
 		x.past(t, `ALTER TABLE books_t ADD CONSTRAINT late UNIQUE (title) DEFERRABLE INITIALLY DEFERRED`)

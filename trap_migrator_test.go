@@ -127,6 +127,33 @@ func TestT28PreparedStatementsAfterDDL(t *testing.T) {
 	}, configured(func(c *readsplit.Config) { c.StickyWindow = 100 * time.Millisecond })) // Connection leaves it behind
 }
 
+// A change of the schema closes what is prepared, also what others are about to
+// use: it has not been run then, and is prepared anew.
+func TestT28PreparedStatementsInUse(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		x := newTrap(t, prepareStmt(true), gormConfigured(func(c *gorm.Config) { c.SkipDefaultTransaction = skip }))
+		store := x.ConnPool.(*gorm.PreparedStmtDB)
+		ways := map[string]func() error{
+			"read":        func() error { return x.fresh().Find(&[]author{}).Error },
+			"write":       func() error { return x.Create(&book{Title: "b"}).Error },
+			"Exec":        func() error { return x.Exec("INSERT INTO books (title) VALUES (?)", "b").Error },
+			"transaction": func() error { return x.Transaction(func(tx *gorm.DB) error { return tx.Find(&[]author{}).Error }) },
+		}
+		for range 3 {
+			for name, way := range ways {
+				require.NoError(t, way(), name)
+			}
+			require.NotEmpty(t, store.Stmts.Keys())
+			for _, text := range store.Stmts.Keys() {
+				st, ok := store.Stmts.Get(text)
+				require.True(t, ok)
+				require.NoError(t, st.Stmt.Close())
+			}
+		}
+		require.Len(t, x.titles(t), 1+2*3, "each once")
+	}
+}
+
 // What is kept prepared on a replica is bounded as the application's own store is.
 func TestPreparedStatementsAreBounded(t *testing.T) {
 	x := newTrap(t, prepareStmt(true), gormConfigured(func(c *gorm.Config) { c.PrepareStmtMaxSize = 3 }),

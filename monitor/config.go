@@ -59,6 +59,11 @@ type Config struct {
 	// monitor's goroutines and from those that call Connected and Suspect, at the
 	// same time too, and must not block.
 	OnChange func(Change)
+	// BeforeSample is called before each regular sample of the primary, so that
+	// what has been committed until then, and was not noticed yet, can ask for that
+	// very capture: a later one would cover what was written meanwhile too. It must
+	// not block.
+	BeforeSample func()
 	// OnDead is told that replica i is gone, so that what runs there can be
 	// broken off; OnAlive that it answers again.
 	OnDead, OnAlive func(i int)

@@ -72,6 +72,9 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 		case <-m.ctx.Done():
 			return
 		case <-timer.C:
+			if m.cfg.BeforeSample != nil {
+				m.cfg.BeforeSample()
+			}
 			m.samplePrimary()
 			if m.nudgeIsDue() {
 				m.nudge()

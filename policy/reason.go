@@ -73,17 +73,11 @@ const (
 	// reached. Many of these: look for cancelled or broken writes.
 	ReasonUnsure
 	// ReasonOtherHistory: the session's position was taken before a failover or
-	// on another cluster and cannot be compared. It ends with the session.
+	// on another cluster and cannot be compared. It lasts for the sticky window.
 	ReasonOtherHistory
 	// ReasonPositionPending: the session wrote, and no position that covers the
 	// write is known yet. Many of these: capturing positions is slow.
 	ReasonPositionPending
-	// ReasonCaptureFailed: the position after the session's write could not be
-	// asked from the primary in time.
-	ReasonCaptureFailed
-	// ReasonTokenRefused: the session's token is forged, truncated or expired.
-	// Many of these: processes do not share one key.
-	ReasonTokenRefused
 	// ReasonStickyWindow: the session wrote less than the sticky window ago.
 	ReasonStickyWindow
 	// ReasonRestOfRequest: the request has written, and the rest of it stays on
@@ -153,7 +147,4 @@ const (
 	// ReasonSchemaBehind: the replica does not have a table, column or function
 	// that the statement names; after a schema change, for a moment.
 	ReasonSchemaBehind
-	// ReasonNotFoundRecheck: the replica found nothing, and the caller asked to
-	// look again on the primary.
-	ReasonNotFoundRecheck
 )

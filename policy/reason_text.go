@@ -32,8 +32,6 @@ var labels = [...]string{
 	ReasonUnsure:          "unsure",
 	ReasonOtherHistory:    "other_history",
 	ReasonPositionPending: "position_pending",
-	ReasonCaptureFailed:   "capture_failed",
-	ReasonTokenRefused:    "token_refused",
 	ReasonStickyWindow:    "sticky_window",
 	ReasonRestOfRequest:   "rest_of_request",
 	ReasonHeldElsewhere:   "held_elsewhere",
@@ -59,7 +57,6 @@ var labels = [...]string{
 	ReasonReplicaFailed:    "replica_failed",
 	ReasonRefusedByReplica: "refused_by_replica",
 	ReasonSchemaBehind:     "schema_behind",
-	ReasonNotFoundRecheck:  "not_found_recheck",
 }
 
 // String returns the reason's label in snake_case: stable, at most 24
