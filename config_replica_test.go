@@ -92,30 +92,6 @@ func (f fieldTest) allowPrimary(t *testing.T) {
 	require.NoError(t, changed.Exec("UPDATE counters SET n = 0").Error)
 }
 
-// Allowed or not, a replica that was promoted is another primary than ours: what
-// it shows is not what we write.
-func TestConfigAllowedPrimaryMustBeOurs(t *testing.T) {
-	c := breakable(t)
-	d := newDB(t, c, configured(func(c *readsplit.Config) {
-		c.Replicas = c.Replicas[:1]
-		c.Replicas[0].AllowPrimaryAsReplica = true
-	}))
-	counters(t, d, 1)
-	require.NoError(t, c.WaitCaughtUp(t.Context()))
-	eventually(t, "it to serve", func() bool { return served(t, d.WithContext(nobody())) == "replica1" })
-	undo := injected(t)(c.Replica(0).Promote(t.Context()))
-	defer undone(t, undo)
-	for n := 1; n <= 200; n++ {
-		ctx := nobody()
-		require.NoError(t, d.WithContext(ctx).Exec("UPDATE counters SET n = ?", n).Error)
-		var got int
-		require.NoError(t, d.WithContext(ctx).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
-		require.Equal(t, n, got)
-	}
-	eventually(t, "it to be noticed", func() bool { return served(t, d.WithContext(nobody())) == "primary" })
-	assert.False(t, ask[bool](t, c.Replica(0), "SELECT pg_is_in_recovery()"))
-}
-
 // at runs n reads at the same time and returns how many connections the replica
 // sees from this pool, at most.
 func (f fieldTest) at(t *testing.T, d *testDB, n int) (most int) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 
@@ -267,7 +268,11 @@ func TestCostOutsideOfAReadSession(t *testing.T) {
 	s, bare := open(t, mode{}), openUnguarded(t, mode{})
 	allocations := func(db *gorm.DB) float64 {
 		dry := db.Session(&gorm.Session{DryRun: true})
-		return testing.AllocsPerRun(200, func() { dry.First(&Author{}, 1) })
+		least := math.Inf(1)
+		for range 10 { // the race detector empties pools at random
+			least = min(least, testing.AllocsPerRun(100, func() { dry.First(&Author{}, 1) }))
+		}
+		return least
 	}
 	assert.InDelta(t, allocations(bare.writes), allocations(s.writes), 0.5)
 }

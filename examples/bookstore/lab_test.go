@@ -69,7 +69,7 @@ func TestTheLab(t *testing.T) {
 		assert.Positive(t, o.late["replica2"])
 	})
 	t.Run("replica_killed", func(t *testing.T) {
-		o := try("replica_killed", newRouted(customers), 120, killOne(l.cluster.Replica(0)))
+		o := try("replica_killed", newRouted(customers), 240, killOne(l.cluster.Replica(0)))
 		assert.Zero(t, o.missed, o.evidence)
 		assert.GreaterOrEqual(t, o.faultReads, leastFaultReads)
 		assert.Positive(t, o.late["replica1"], "it is read from again")

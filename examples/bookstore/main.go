@@ -71,7 +71,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		o.pause = time.Duration(float64(time.Second) / *rate)
 	}
 	if *short {
-		o.orders, o.faultOrders, o.stock = 300, 150, 40_000
+		o.orders, o.faultOrders, o.stock = 300, 240, 40_000
 	}
 	problem := ""
 	if flags.NArg() > 0 {

@@ -11,7 +11,7 @@ import (
 
 func TestArguments(t *testing.T) {
 	full := options{orders: 1000, faultOrders: 300, stock: 200_000, pause: healthyPause, seed: 1}
-	short := options{orders: 300, faultOrders: 150, stock: 40_000, seed: 7, version: "18", only: "healthy", verbose: true}
+	short := options{orders: 300, faultOrders: 240, stock: 40_000, seed: 7, version: "18", only: "healthy", verbose: true}
 	for name, c := range map[string]struct {
 		args []string
 		want options
