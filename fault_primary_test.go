@@ -107,7 +107,10 @@ func TestFaultPrimaryGone(t *testing.T) {
 // write was made misses it.
 func TestFaultPrimaryRestarts(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(quick))
+	d := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) {
+		// The primary must be given up before MaxLag has passed, also on a slow machine.
+		c.MaxLag, c.StickyWindow = 1500*time.Millisecond, 2*time.Second
+	}))
 	counters(t, d, 16)
 	for name, inject := range map[string]func(context.Context) (testenv.Undo, error){"killed": c.Primary().Kill, "stopped": c.Primary().Stop} {
 		t.Run(name, func(t *testing.T) {
@@ -126,6 +129,7 @@ func TestFaultPrimaryRestarts(t *testing.T) {
 			}
 			defer readers.end()
 			u.during(t, 100, func() bool { return true })
+			d.eligible(t, "replica1", "replica2")
 			undo := injected(t)(inject(t.Context()))
 			readers.during(t, 100, func() bool { return refuses(c.Primary()) })
 			undone(t, undo)
