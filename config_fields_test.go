@@ -147,7 +147,7 @@ func (f fieldTest) preference(t *testing.T) {
 
 func (f fieldTest) maxLag(t *testing.T) {
 	base, changed := f.both(t, func(c *readsplit.Config) { c.MaxLag = 100 * time.Millisecond })
-	defer lagging(t, f.c, 400*time.Millisecond)()
+	defer lagging(t, f.c, 900*time.Millisecond)()
 	eventually(t, "the lag", func() bool { return servers(t, changed, nobody(), 1)["primary"] == 1 })
 	assert.Equal(t, map[string]int{"primary": 20}, servers(t, changed, nobody(), 20))
 	assert.NotContains(t, servers(t, base, nobody(), 20), "primary")

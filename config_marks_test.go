@@ -48,9 +48,9 @@ func marks(t testing.TB) (names []string) {
 // or another error.
 func TestConfigEveryMark(t *testing.T) {
 	c := cluster(t)
-	d := newDB(t, c, configured(func(c *readsplit.Config) { c.Replicas[1].Groups = []string{"reports"} }))
-	preferPrimary := newDB(t, c, inDatabase(d.name), configured(func(c *readsplit.Config) { c.Default = readsplit.PreferPrimary }))
-	tight := newDB(t, c, inDatabase(d.name), configured(func(c *readsplit.Config) { c.MaxLag = 100 * time.Millisecond }))
+	d := newDB(t, c, configured(steady), configured(func(c *readsplit.Config) { c.Replicas[1].Groups = []string{"reports"} }))
+	preferPrimary := newDB(t, c, inDatabase(d.name), configured(steady), configured(func(c *readsplit.Config) { c.Default = readsplit.PreferPrimary }))
+	tight := newDB(t, c, inDatabase(d.name), configured(steady), configured(func(c *readsplit.Config) { c.MaxLag = 100 * time.Millisecond }))
 	unbounded := newDB(t, c, inDatabase(d.name), configured(boundless))
 	counters(t, d, 1)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))

@@ -123,7 +123,7 @@ func TestR01WritersShareCaptures(t *testing.T) {
 // writes that the session does not know of.
 func TestR01LateQuestionIsJudgedByAnEarlyPosition(t *testing.T) {
 	c := cluster(t)
-	d := newDB(t, c)
+	d := newDB(t, c, configured(steady))
 	counters(t, d, 32)
 	for _, r := range c.Replicas() {
 		defer undone(t, injected(t)(r.Delay(t.Context(), 300*time.Millisecond)))

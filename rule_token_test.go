@@ -32,7 +32,11 @@ func still(t testing.TB, c *testenv.Cluster) (undo func()) {
 
 // boundless lifts MaxLag, so that replicas that stand still stay eligible for
 // everybody whose writes they have.
-func boundless(c *readsplit.Config) { c.MaxLag = readsplit.Off }
+func boundless(c *readsplit.Config) { c.MaxLag = readsplit.Off; steady(c) }
+
+// steady keeps a test that holds the processor for a second from making the news of
+// the replicas too old.
+func steady(c *readsplit.Config) { c.MaxSampleAge = 20 * time.Second }
 
 // elsewhere is a session as another process has it after it was given a token.
 func elsewhere(t testing.TB, token string) context.Context {

@@ -146,7 +146,7 @@ func TestR09OutcomeUnknown(t *testing.T) {
 					return n == 1
 				})
 				for _, reads := range []context.Context{u.ctx, context.Background(), elsewhere(t, u.token)} {
-					for range 5 {
+					for range 8 {
 						var found []struct{ Server string }
 						require.NoError(t, d.WithContext(reads).Raw("SELECT current_setting('cluster_name') AS server FROM writes WHERE note = ?", u.note).Scan(&found).Error)
 						require.Len(t, found, 1)

@@ -37,8 +37,11 @@ func TestConfigDir(t *testing.T) {
 	require.NoError(t, os.Symlink("real", filepath.Join(open, "link")))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join(open, "link"))) })
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join(open, "real"))) })
+	// Found before the change of folder: npm's are looked for beside the module.
+	bin, _, err := FindBinaries(limit(t), Config{})
+	require.NoError(t, err)
 	t.Chdir(open)
-	c, err = New(limit(t), Config{Dir: "link", Replicas: -1})
+	c, err = New(limit(t), Config{Dir: "link", Replicas: -1, BinDir: bin})
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(open, "real"), filepath.Dir(c.root))
 	assert.Equal(t, "primary", one[string](t, c.Primary(), "SHOW cluster_name"))
