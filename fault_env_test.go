@@ -262,6 +262,12 @@ func inLog(t testing.TB, s *testenv.Server, text string) (lines int) {
 	return bytes.Count(log, []byte(text))
 }
 
+// replicasServe waits until replicas serve what db reads.
+func replicasServe(t testing.TB, db *gorm.DB) {
+	t.Helper()
+	eventually(t, "replicas to serve", func() bool { return served(t, db) != "primary" })
+}
+
 // refuses reports whether nobody listens at a server's address.
 func refuses(s *testenv.Server) bool {
 	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)

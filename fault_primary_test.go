@@ -28,8 +28,8 @@ func TestFaultPrimaryGone(t *testing.T) {
 	newcomer := readsplit.WithSession(context.Background(), readsplit.NewSession())
 	settled := readsplit.WithSession(context.Background(), readsplit.NewSession())
 	require.NoError(t, serve.WithContext(settled).Exec("UPDATE counters SET n = 1 WHERE id = 1").Error)
-	eventually(t, "replicas to serve the session", func() bool { return served(t, serve.WithContext(settled)) != "primary" })
-	eventually(t, "replicas to serve the process", func() bool { return served(t, serve.DB) != "primary" })
+	replicasServe(t, serve.WithContext(settled))
+	replicasServe(t, serve.DB)
 	behind := readsplit.WithSession(context.Background(), readsplit.NewSession())
 	unsettled := readsplit.WithSession(context.Background(), readsplit.NewSession())
 	undoStill := still(t, c)
@@ -97,7 +97,7 @@ func TestFaultPrimaryGone(t *testing.T) {
 	}
 	for _, d := range []*testDB{serve, refuse} {
 		for _, ctx := range []context.Context{settled, behind, newcomer, context.Background()} {
-			eventually(t, "replicas to serve again", func() bool { return served(t, d.WithContext(ctx)) != "primary" })
+			replicasServe(t, d.WithContext(ctx))
 		}
 	}
 	assert.Positive(t, serve.plugin.Status().OtherHistory, "a restart is another history")

@@ -96,7 +96,7 @@ func TestFaultRecoveryConflict(t *testing.T) {
 	t.Run("table", func(t *testing.T) {
 		d := newDB(t, c, configured(boundless))
 		require.NoError(t, d.Exec("CREATE TABLE doomed AS SELECT i FROM generate_series(1, 1000) i").Error)
-		eventually(t, "replicas to serve", func() bool { return served(t, d.DB) != "primary" })
+		replicasServe(t, d.DB)
 		undo := injected(t)(c.Replica(1).PauseReplay(t.Context())) // here it stays
 		defer undone(t, undo)
 		type answer struct {

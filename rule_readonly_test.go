@@ -54,7 +54,7 @@ func testReadOnlyTransactions(t *testing.T, d *testDB) {
 		t.Helper()
 		require.NoError(t, d.cluster.WaitCaughtUp(t.Context()))
 		db := d.WithContext(readsplit.WithSession(t.Context(), readsplit.NewSession()))
-		eventually(t, "replicas to serve", func() bool { return served(t, db) != "primary" })
+		replicasServe(t, db)
 		return db
 	}
 

@@ -69,7 +69,7 @@ func TestR10WhoSeesWhoseWrites(t *testing.T) {
 			// Everybody has what was written so far.
 			require.NoError(t, c.WaitCaughtUp(t.Context()))
 			for _, ctx := range []context.Context{a, b, nobody} {
-				eventually(t, "replicas to serve", func() bool { return served(t, d.WithContext(ctx)) != "primary" })
+				replicasServe(t, d.WithContext(ctx))
 			}
 			defer still(t, c)()
 			note := step.name
@@ -107,7 +107,7 @@ func TestR10SchemaChangesBindEverybody(t *testing.T) {
 	defer still(t, c)()
 	a := readsplit.WithSession(t.Context(), readsplit.NewSession())
 	b := readsplit.WithSession(t.Context(), readsplit.NewSession())
-	require.NotEqual(t, "primary", served(t, d.WithContext(b)))
+	replicasServe(t, d.WithContext(b))
 	require.NoError(t, d.WithContext(a).Exec("CREATE TABLE fresh (id int)").Error)
 	var count int
 	tx := d.WithContext(b).Raw("SELECT count(*) FROM fresh").Scan(&count)
@@ -149,7 +149,7 @@ func TestR10TwoPluginsOverOnePrimary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, c.WaitCaughtUp(t.Context()))
 			for _, d := range []*testDB{one, two} {
-				eventually(t, "replicas to serve", func() bool { return served(t, d.WithContext(ctx)) != "primary" })
+				replicasServe(t, d.WithContext(ctx))
 			}
 			defer still(t, c)()
 			for n, d := range []*testDB{one, two, one, two} {
