@@ -39,7 +39,7 @@ func TestCloseJoinsEverything(t *testing.T) {
 	counters(t, before, 1)
 	for _, prepared := range []bool{false, true} {
 		open := func() *gorm.DB {
-			db, err := gorm.Open(postgres.Open(c.Primary().DSNFor(before.name)), &gorm.Config{PrepareStmt: prepared})
+			db, err := gorm.Open(postgres.Open(c.Primary().DSNFor(before.name)), &gorm.Config{PrepareStmt: prepared, Logger: &logRecorder{}})
 			require.NoError(t, err)
 			return db
 		}
@@ -74,7 +74,7 @@ func TestCloseTwiceAndBeforeTheStart(t *testing.T) {
 	require.NoError(t, never.Close(t.Context()))
 	require.NoError(t, never.Close(t.Context()))
 	assert.Equal(t, "primary", never.Status().Primary.Name)
-	db, err := gorm.Open(postgres.Open(c.Primary().DSN()), &gorm.Config{})
+	db, err := gorm.Open(postgres.Open(c.Primary().DSN()), &gorm.Config{Logger: &logRecorder{}})
 	require.NoError(t, err)
 	require.ErrorIs(t, db.Use(never), readsplit.ErrClosed)
 	pool, err := db.DB()
