@@ -146,10 +146,10 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 	}
 	if h := p.history(); !h.Zero() && h != c.Position.History {
 		if shared && time.Since(c.LastWrite) > p.cfg.StickyWindow {
-			// Written so long ago that whatever is within MaxLag shows it, if it
-			// survived: a restart of the primary must not send everybody there.
-			r.forget(c.Position)
-			return time.Time{}
+			// Written long ago: a restart of the primary must not send everybody
+			// there. Whatever has survived of it lies before a capture of now.
+			p.rebase(r, c.Position)
+			return p.claimed(ctx, r, shared, q, deadline)
 		}
 		p.otherHistory(r, c.Position.History)
 		q.Foreign = true
@@ -159,6 +159,18 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 		q.Need = c.Position
 	}
 	return c.At
+}
+
+// rebase replaces a position of another history by a capture of the current one.
+func (p *Plugin) rebase(r *register, old lsn.Position) {
+	next, h := p.monitor.NextCapture(), p.history()
+	r.update(func(c session.Claim) session.Claim {
+		if c.Position != old {
+			return c // another reader, or another write, was quicker
+		}
+		c.Position, c.Verify = lsn.Position{}, 0
+		return c.AfterDoubt(next, h)
+	})
 }
 
 func (p *Plugin) lost() bool { return p.monitor.Snapshot().Primary.Lost }

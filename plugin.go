@@ -163,9 +163,11 @@ func (p *Plugin) install(db *gorm.DB) error {
 		// before are this process's writes too.
 		plugins.add(p)
 		p.startClaim = p.monitor.NextCapture()
+		// How commits through another plugin were acknowledged is not known here.
+		insert := len(plugins.all()) > 1
 		for _, r := range []*register{&p.process, &p.unscoped} {
 			r.update(func(c session.Claim) session.Claim {
-				return c.AfterWrite(p.startClaim, false, lsn.History{}, time.Time{})
+				return c.AfterWrite(p.startClaim, insert, lsn.History{}, time.Time{})
 			})
 		}
 		p.monitor.Start()

@@ -78,6 +78,38 @@ func TestWriteBeforeUse(t *testing.T) {
 	require.Equal(t, 1, visits(t, second.DB))
 }
 
+// A restart of the primary makes an old position of the process incomparable, but
+// not the write undone: also where no bound on staleness would show it.
+func TestWriteFromBeforeARestart(t *testing.T) {
+	c := breakable(t)
+	d := newDB(t, c, configured(boundless), configured(func(c *readsplit.Config) { c.StickyWindow = time.Second }))
+	require.NoError(t, d.Exec("CREATE TABLE visits (n int)").Error)
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	d.eligible(t, "replica1", "replica2")
+	defer still(t, c)()
+	require.NoError(t, d.Exec("INSERT INTO visits VALUES (1)").Error)
+	wrote := time.Now()
+	require.Equal(t, 1, visits(t, d.DB))
+	eventually(t, "the window to pass", func() bool { return time.Since(wrote) > 1500*time.Millisecond })
+	history := d.plugin.Status().Primary.Position.History
+	undone(t, injected(t)(c.Primary().Kill(t.Context())))
+	eventually(t, "the new run to be known", func() bool {
+		st := d.plugin.Status()
+		return st.Primary.Up && st.Primary.Position.History != history && !st.Replicas[0].Position.Zero()
+	})
+	for range 20 {
+		require.Equal(t, 1, visits(t, d.DB))
+		require.Equal(t, 1, visits(t, d.WithContext(nobody())), "written without a session: for everybody")
+	}
+	// And when the new run is lost in turn, an error is better than an older state.
+	undo := injected(t)(c.Primary().Kill(t.Context()))
+	eventually(t, "the primary to be given up", func() bool { return !d.plugin.Status().Primary.Up })
+	for _, ctx := range []context.Context{context.Background(), nobody()} {
+		require.Error(t, d.WithContext(ctx).Raw("SELECT count(*) FROM visits").Scan(new(int)).Error)
+	}
+	undone(t, undo)
+}
+
 // The transaction that SQLTx gives away can be committed without its handle.
 func TestWriteCommittedByTheSQLTx(t *testing.T) {
 	for name, end := range map[string]func(tx *gorm.DB) error{

@@ -82,13 +82,6 @@ func (r *register) update(change func(c session.Claim) session.Claim) session.Cl
 	}
 }
 
-// forget drops a claim that asks for nothing but this position.
-func (r *register) forget(p lsn.Position) {
-	if old := r.p.Load(); old != nil && old.Position == p && old.Capture == 0 && old.Unsure.IsZero() {
-		r.p.CompareAndSwap(old, nil)
-	}
-}
-
 // NewSession returns a session that has not written anything yet. Give it to the
 // requests of one user with [WithSession].
 func NewSession() *Session { return &Session{} }
@@ -113,7 +106,8 @@ func (s *Session) ledgerOf(p *Plugin) *ledger {
 	if p.startClaim > 0 {
 		// s may have written through another plugin before this one was in use.
 		l.claim.update(func(c session.Claim) session.Claim {
-			return c.AfterWrite(p.startClaim, false, lsn.History{}, time.Time{})
+			// How its commits were acknowledged is not known here.
+			return c.AfterWrite(p.startClaim, true, lsn.History{}, time.Time{})
 		})
 	}
 	s.more = append(s.more, l)
