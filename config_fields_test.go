@@ -34,7 +34,7 @@ func (f fieldTest) both(t *testing.T, change func(*readsplit.Config)) (base, cha
 // wait or another error. A field without a test fails, as it may have no effect.
 func TestConfigEveryField(t *testing.T) {
 	c := cluster(t)
-	admin := newDB(t, c)
+	admin := newDB(t, c, configured(func(c *readsplit.Config) { c.ForbidNudge = true })) // it would end what others stage
 	counters(t, admin, 4)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	f := fieldTest{c: c, database: admin.name}
@@ -333,9 +333,23 @@ func (f fieldTest) guardErrors(t *testing.T) {
 func (f fieldTest) forbidNudge(t *testing.T) {
 	d := newDB(t, f.c, inDatabase(f.database), configured(quick), configured(func(c *readsplit.Config) { c.ForbidNudge = true }))
 	d.eligible(t, "replica1", "replica2")
-	end := unfinished(t, f.c, f.database)
-	position := ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text")
-	eventually(t, "the bound to break", func() bool { return served(t, d.WithContext(nobody())) == "primary" })
+	var end func()
+	var position string
+	eventually(t, "the bound to break", func() bool {
+		// Whatever the server itself writes meanwhile finishes the record: again then.
+		if end != nil {
+			end()
+			d.eligible(t, "replica1", "replica2")
+		}
+		end = unfinished(t, f.c, f.database)
+		position = ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text")
+		for began := time.Now(); time.Since(began) < 3*time.Second; {
+			if served(t, d.WithContext(nobody())) == "primary" {
+				return true
+			}
+		}
+		return false
+	})
 	ctx := nobody()
 	assert.Equal(t, map[string]int{"primary": 50}, servers(t, d, ctx, 50))
 	decision, ok := readsplit.DecisionOf(d.WithContext(ctx).Raw(whoSQL).Scan(new(string)))
