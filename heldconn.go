@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"net"
 	"reflect"
+	"sync/atomic"
 )
 
 // heldConn is a driver connection that was taken out of another pool. It passes
@@ -25,6 +26,9 @@ type heldConn struct {
 	checker  driver.NamedValueChecker
 	netConn  net.Conn // nil when the driver does not tell
 	released func()   // told when the connection is closed
+	// dead: it was open when its server was declared down. It is of no use any
+	// more, and would cost a read an attempt.
+	dead atomic.Bool
 }
 
 func (h *heldConn) set(c driver.Conn) {
@@ -118,6 +122,9 @@ func (h *heldConn) Ping(ctx context.Context) error {
 
 // ResetSession implements driver.SessionResetter.
 func (h *heldConn) ResetSession(ctx context.Context) error {
+	if h.dead.Load() {
+		return driver.ErrBadConn
+	}
 	if h.reset == nil {
 		return nil
 	}
@@ -126,7 +133,7 @@ func (h *heldConn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (h *heldConn) IsValid() bool {
-	return h.valid == nil || h.valid.IsValid()
+	return !h.dead.Load() && (h.valid == nil || h.valid.IsValid())
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.

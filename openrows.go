@@ -56,12 +56,12 @@ func rowsClosed(rows *sql.Rows) bool {
 const sweepAt = 64
 
 // committing keeps rows until they have been closed.
-func (p *Plugin) committing(r openRow) {
-	o := &p.openRows
+func (rt *router) committing(r openRow) {
+	o := &rt.openRows
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.list) >= max(sweepAt, 2*o.kept) {
-		p.sweepRows(noMarks)
+		rt.sweepRows(noMarks)
 		o.kept = len(o.list)
 	}
 	o.list = append(o.list, r)
@@ -80,12 +80,12 @@ func (o *openRows) remove(rows *sql.Rows) {
 // that are still open concern the reads of m. The caller holds the lock, also
 // while the writes are recorded: a read that finds the list without a write must
 // find the write recorded.
-func (p *Plugin) sweepRows(m *marks) (pending bool) {
-	o := &p.openRows
+func (rt *router) sweepRows(m *marks) (pending bool) {
+	o := &rt.openRows
 	open := o.list[:0]
 	for _, r := range o.list {
 		if r.closed() {
-			p.outcome(r.marks, r.effect, r.rows.Err())
+			rt.outcome(r.marks, r.effect, r.rows.Err())
 			continue
 		}
 		open = append(open, r)
@@ -99,13 +99,13 @@ func (p *Plugin) sweepRows(m *marks) (pending bool) {
 
 // sweepClosed records the writes whose rows have been closed, although nobody
 // reads.
-func (p *Plugin) sweepClosed() {
-	if p.openRows.n.Load() == 0 {
+func (rt *router) sweepClosed() {
+	if rt.openRows.n.Load() == 0 {
 		return
 	}
-	p.openRows.mu.Lock()
-	defer p.openRows.mu.Unlock()
-	p.sweepRows(noMarks)
+	rt.openRows.mu.Lock()
+	defer rt.openRows.mu.Unlock()
+	rt.sweepRows(noMarks)
 }
 
 // concern reports whether what was written under w must be seen by the reads of
@@ -116,8 +116,8 @@ func (w *marks) concern(m *marks) bool {
 
 // sweepOpen records the writes whose end could not be seen when it came: rows
 // that have been closed and foreign transactions that have ended since.
-func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
-	for _, s := range plugins.sharing(p) {
+func (rt *router) sweepOpen(q *policy.Query, m *marks) {
+	for _, s := range plugins.sharing(rt) {
 		s.sweepForeign(q, m)
 		if s.openRows.n.Load() == 0 {
 			continue
@@ -131,18 +131,18 @@ func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
 
 // outcome records how a statement that is not a read ended outside a
 // transaction.
-func (p *Plugin) outcome(m *marks, e effect, err error) {
+func (rt *router) outcome(m *marks, e effect, err error) {
 	if e.none {
 		return
 	}
 	switch retry.OfWrite(err) {
 	case retry.Committed:
-		p.wrote(m, e.insert, e.everybody)
+		rt.wrote(m, e.insert, e.everybody)
 	case retry.Unknown:
-		p.unsureOf(m, e.everybody)
+		rt.unsureOf(m, e.everybody)
 	case retry.RolledBack:
 		if e.partial {
-			p.wrote(m, e.insert, e.everybody)
+			rt.wrote(m, e.insert, e.everybody)
 		}
 	case retry.NeverSent:
 	}
@@ -150,10 +150,10 @@ func (p *Plugin) outcome(m *marks, e effect, err error) {
 
 // unsureOf records an event whose outcome is unknown, for the session and, where
 // everybody is concerned, for every session of the process.
-func (p *Plugin) unsureOf(m *marks, everybody bool) {
-	p.unsure(m)
+func (rt *router) unsureOf(m *marks, everybody bool) {
+	rt.unsure(m)
 	if everybody && m.session != nil {
-		p.unsure(noMarks)
+		rt.unsure(noMarks)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 // and a check of the session's position before the first statement holds for the
 // snapshot that a REPEATABLE READ transaction takes then.
 type readOnlyTx struct {
-	p    *Plugin
-	ctx  context.Context
-	opts sql.TxOptions
+	router *router
+	ctx    context.Context
+	opts   sql.TxOptions
 
 	mu      sync.Mutex
 	replica *sql.Tx
@@ -41,7 +41,7 @@ func mayRunOnReplica(level sql.IsolationLevel) bool {
 
 // pick returns the transaction that a statement runs in.
 func (t *readOnlyTx) pick(ctx context.Context, query string) (gorm.Tx, error) {
-	info := t.p.classify(query)
+	info := t.router.classify(query)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -78,7 +78,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 // or on the primary.
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
-	r := &route{p: t.p}
+	r := &route{router: t.router}
 	err := r.read(ctx, func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
@@ -149,7 +149,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
 	if t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return 0, true
 	}
-	r := &route{p: t.p, parent: &route{p: t.p, at: t.server, ran: true}}
+	r := &route{router: t.router, parent: &route{router: t.router, at: t.server, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	return reason, err == nil && s == t.server
 }
@@ -159,7 +159,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
 // the replica's transaction stays open until the end for rows that are still
 // being read.
 func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
-	tx, err := t.p.beginTracked(t.ctx, &t.opts)
+	tx, err := t.router.beginTracked(t.ctx, &t.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (t *readOnlyTx) PrepareContext(ctx context.Context, query string) (*sql.Stm
 	if primary != nil {
 		return primary.PrepareContext(ctx, query)
 	}
-	return t.p.primary.PrepareContext(ctx, query)
+	return t.router.primary.PrepareContext(ctx, query)
 }
 
 // StmtContext implements gorm.Tx.
@@ -257,4 +257,4 @@ func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.p.primaryDB() }
+func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.router.primaryDB() }

@@ -37,10 +37,16 @@ func Harmless(d Dialect, name string) bool {
 
 // callName writes the name of the function at hand.
 func (s *scan) callName() string {
+	return dottedText(s.lex.dialect, s.lex.sql, int(s.at(s.name.first).start), int(s.prev().end))
+}
+
+// dottedText writes the dotted name that stands in sql[start:end], without the
+// blanks and comments within it.
+func dottedText(d Dialect, sql string, start, end int) string {
 	var b strings.Builder
-	ahead := lexer{sql: s.lex.sql[:s.prev().end], pos: int(s.at(s.name.first).start), dialect: s.lex.dialect}
+	ahead := lexer{sql: sql[:end], pos: start, dialect: d}
 	for t := ahead.next(); t.kind != tokEOF && t.kind != tokBad; t = ahead.next() {
-		text := s.lex.sql[t.start:t.end]
+		text := sql[t.start:t.end]
 		switch {
 		case t.kind == tokWord:
 			b.WriteString(lower(text))

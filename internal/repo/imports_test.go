@@ -37,6 +37,10 @@ var imports = map[string][]string{
 	"readonlyguard": {"gorm.io/gorm", "sqlclass"},
 	// What may be run again is judged from errors alone, without a driver.
 	"retry": {},
+	// What the functions and views of a database do, as its catalogue says.
+	"catalog": {"sqlclass"},
+	// dbresolver's names in front of the plugin; the root knows nothing of it.
+	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
