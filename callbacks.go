@@ -163,6 +163,11 @@ func (p *Plugin) put(db *gorm.DB, r *route) {
 	if r.router == nil {
 		r.router = p.main
 	}
+	if p.cfg.Settings != nil {
+		// Each statement has the primary's connection to itself for a moment, and
+		// would be prepared every time. The driver's own cache is not lost.
+		r.prepared = nil
+	}
 	db.Statement.ConnPool = r
 }
 

@@ -1,6 +1,7 @@
 package readsplit
 
 import (
+	"context"
 	"database/sql"
 	"time"
 
@@ -97,6 +98,20 @@ type Config struct {
 	// Retry bounds how a read that failed on a replica is run again.
 	// Defaults to 3 attempts with 5 ms to 100 ms between them.
 	Retry retry.Backoff
+
+	// Settings returns what is set on a connection while the statements of a
+	// context run there, by name (app.tenant, search_path, TimeZone, role), on the
+	// primary as on a replica; where it returns nothing, nothing is. A policy of
+	// row-level security that looks at a setting so never shows one tenant the rows
+	// of another. A transaction keeps the settings of the context that it began
+	// with. An error fails the statement.
+	//
+	// It costs a round trip on a replica when a connection changes hands between
+	// two contexts that differ, and two for each statement or transaction on the
+	// primary, whose connections go back to the application's pool as they came.
+	// What the application does on connections of its own (db.DB(), Connection) is
+	// left alone. Defaults to none.
+	Settings func(ctx context.Context) (map[string]string, error)
 
 	// TokenKeys sign session tokens with HMAC-SHA-256: the first signs, all
 	// verify. Each has at least 16 bytes. Without keys a token carries a checksum

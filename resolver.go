@@ -93,7 +93,7 @@ func (p *Plugin) addTo(all *tables, field string, r Resolver) error {
 	case !isNil(r.Primary):
 		dialector, pool = r.Primary, nil
 	case p.main != nil && p.main.opened != nil:
-		dialector, pool = p.cfg.Primary, p.main.primary
+		dialector, pool = p.cfg.Primary, p.main.opened.db
 	}
 	rt, err := p.newRouter(r.Name, field, cfg, dialector, pool, r.PrimaryPool.or(p.cfg.PrimaryPool))
 	if err != nil {

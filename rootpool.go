@@ -47,7 +47,12 @@ func (r *rootPool) GetDBConn() (*sql.DB, error) { return r.router.plugin.baseDB(
 func (r *rootPool) Ping() error { return r.router.ping() }
 
 // primaryDB returns the primary's *sql.DB.
-func (rt *router) primaryDB() (*sql.DB, error) { return databaseOf(rt.primary) }
+func (rt *router) primaryDB() (*sql.DB, error) {
+	if rt.lent != nil {
+		return rt.lent, nil
+	}
+	return databaseOf(rt.primary)
+}
 
 // baseDB returns the *sql.DB that the application opened.
 func (p *Plugin) baseDB() (*sql.DB, error) { return databaseOf(p.base) }

@@ -1,6 +1,7 @@
 package readsplit
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -29,6 +30,7 @@ type router struct {
 
 	primary gorm.ConnPool // where writes go
 	opened  *dialer       // of the primary, where the plugin opened it
+	lent    *sql.DB       // what primary borrows from, where Config.Settings is in use
 	// prepared are the prepared statements of a primary that the application's
 	// store does not prepare on; nil elsewhere.
 	prepared    *statements
@@ -129,6 +131,9 @@ func (rt *router) prepare() {
 	most := 0
 	if primary, err := rt.primaryDB(); err == nil {
 		most = primary.Stats().MaxOpenConnections
+		if rt.cfg.Settings != nil {
+			rt.lent, rt.primary = primary, newBorrowing(primary, rt)
+		}
 	}
 	cfg := monitor.Config{
 		Primary:     monitor.Target{Name: primaryName},
@@ -167,6 +172,9 @@ func (rt *router) prepare() {
 	for i, s := range rt.servers {
 		s.monitor = rt.monitor
 		s.held = &heldServer{router: rt, server: i + 1}
+		if rt.cfg.Settings != nil {
+			s.wanted = p.wanted
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type server struct {
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	wanted    func(context.Context) (settings, error) // see Config.Settings
 
 	mu    sync.Mutex
 	conns map[*heldConn]struct{}
@@ -77,6 +78,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
+	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
 	h.released = func() {
