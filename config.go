@@ -99,6 +99,17 @@ type Config struct {
 	// Defaults to 3 attempts with 5 ms to 100 ms between them.
 	Retry retry.Backoff
 
+	// ReadFunctions are functions of the database that read and change nothing,
+	// whatever its catalogue says of them, as names are written in SQL: total,
+	// app.total, "My Schema"."Total". Functions that the catalogue calls stable or
+	// immutable need not be named; any other sends its statement to the primary.
+	// Defaults to none.
+	ReadFunctions []string
+
+	// WriteFunctions are functions that do more than reading, whatever the catalogue
+	// says of them. They win over ReadFunctions. Defaults to none.
+	WriteFunctions []string
+
 	// Settings returns what is set on a connection while the statements of a
 	// context run there, by name (app.tenant, search_path, TimeZone, role), on the
 	// primary as on a replica; where it returns nothing, nothing is. A policy of

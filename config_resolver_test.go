@@ -94,6 +94,28 @@ func (f fieldTest) notFound(t *testing.T) {
 	eventually(t, "the check", func() bool { return on(changed).Reason == policy.ReasonNotFoundRecheck })
 }
 
+// functions: what the application says of a function wins over the catalogue.
+func (f fieldTest) functions(name string, reads bool, change func(*readsplit.Config)) func(t *testing.T) {
+	return func(t *testing.T) {
+		admin := newDB(t, f.c, inDatabase(f.database), configured(func(c *readsplit.Config) { c.Replicas = nil }))
+		volatility := map[bool]string{true: "VOLATILE", false: "STABLE"}[reads]
+		require.NoError(t, admin.Exec("CREATE FUNCTION "+name+"() RETURNS int LANGUAGE sql AS 'SELECT 1' "+volatility).Error)
+		require.NoError(t, f.c.WaitCaughtUp(t.Context()))
+		base, changed := f.both(t, change)
+		onReplica := func(d *testDB) bool {
+			tx := d.WithContext(nobody()).Raw("SELECT " + name + "()").Scan(new(int))
+			require.NoError(t, tx.Error)
+			decision, _ := readsplit.DecisionOf(tx)
+			return decision.Replica
+		}
+		eventually(t, "the functions to be known", func() bool { return onReplica(base) != reads && onReplica(changed) == reads })
+		for range 10 {
+			assert.Equal(t, !reads, onReplica(base))
+			assert.Equal(t, reads, onReplica(changed))
+		}
+	}
+}
+
 func (f fieldTest) settings(t *testing.T) {
 	base, changed := f.both(t, func(c *readsplit.Config) {
 		c.Settings = func(context.Context) (map[string]string, error) {

@@ -29,6 +29,7 @@ type Plugin struct {
 	guard readonlyguard.Options
 	keys  *session.Keys
 	log   func(monitor.Change)
+	warn  func(format string, args ...any)
 
 	db   *gorm.DB      // that the plugin was installed on
 	base gorm.ConnPool // the pool of that, which the application opened
@@ -76,8 +77,8 @@ func (p *Plugin) install(db *gorm.DB) error {
 	p.db = db
 	errs := []error{p.cfg.validate(), fits(db, p.cfg)}
 	p.base, _ = unwrap(db.ConnPool)
-	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors}
-	p.log = logTo(db)
+	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors, AllowFunctions: p.cfg.ReadFunctions}
+	p.log, p.warn = logTo(db), func(format string, args ...any) { db.Logger.Warn(context.Background(), format, args...) }
 	dialector, pool := db.Dialector, p.base
 	if !isNil(p.cfg.Primary) {
 		dialector, pool = p.cfg.Primary, nil
@@ -97,6 +98,9 @@ func (p *Plugin) install(db *gorm.DB) error {
 	}
 	for _, rt := range p.routers() {
 		rt.prepare()
+	}
+	if p.main.catalog != nil {
+		p.guard.Judge = p.main.catalog.Judge
 	}
 	if p.main.watched {
 		if err := readonlyguard.Register(db, p.guard); err != nil {

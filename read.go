@@ -11,7 +11,6 @@ import (
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
-	"github.com/readsplit/readsplit/sqlclass"
 )
 
 // read runs attempt on the server that is right for the read, and again
@@ -297,6 +296,3 @@ func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time
 type load []*server
 
 func (l load) InFlight(replica int) int64 { return l[replica].inFlight.Load() }
-
-// classify reads a statement's text.
-func (rt *router) classify(query string) sqlclass.Info { return sqlclass.Classify(rt.dialect, query) }

@@ -1,6 +1,7 @@
 package readsplit
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
@@ -41,6 +43,7 @@ type router struct {
 	monitor     *monitor.Monitor
 	control     *dialer
 	decider     *policy.Decider
+	catalog     *catalog.Catalog // nil: there is nothing to decide
 	dialect     sqlclass.Dialect
 	maxWait     time.Duration
 	keys        *session.Keys
@@ -168,6 +171,9 @@ func (rt *router) prepare() {
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
 	rt.monitor = monitor.New(cfg)
+	if rt.watched && len(rt.servers) > 0 {
+		rt.catalog = rt.newCatalog()
+	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}
 	for i, s := range rt.servers {
 		s.monitor = rt.monitor
@@ -195,14 +201,27 @@ func (rt *router) start() {
 			return c.AfterWrite(rt.startClaim, insert, lsn.History{}, time.Time{})
 		})
 	}
+	if rt.catalog != nil {
+		rt.catalog.Start()
+	}
 	rt.monitor.Start()
+	if rt.catalog != nil && !rt.lost() {
+		// Until it is there, functions of the database's own are unknown, and views
+		// are what they seem.
+		ctx, cancel := context.WithTimeout(context.Background(), rt.cfg.SampleTimeout)
+		defer cancel()
+		_ = rt.catalog.Wait(ctx)
+	}
 }
 
-// resetPrepared forgets every server's prepared statements after a change of the
-// schema: their result types may have changed.
+// resetPrepared forgets, after a change of the schema, what every server's
+// prepared statements return and what the functions of the database do.
 func (rt *router) resetPrepared() {
 	for _, q := range rt.plugin.routers() { // some stand over the same primary
 		q.forgetPrepared()
+		if q.catalog != nil {
+			q.catalog.Refresh()
+		}
 	}
 }
 
@@ -222,6 +241,9 @@ func (rt *router) forgetPrepared() {
 // release ends what newRouter and start began.
 func (rt *router) release() error {
 	plugins.remove(rt)
+	if rt.catalog != nil {
+		rt.catalog.Close()
+	}
 	if rt.monitor != nil {
 		rt.monitor.Close()
 	}

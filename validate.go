@@ -16,6 +16,7 @@ func (c Config) validate() error {
 	var v problems
 	v.replicas("Config", c.Replicas)
 	v.durations(c)
+	v.functions(c)
 	v.pool("Config.Pool", c.Pool)
 	v.pool("Config.PrimaryPool", c.PrimaryPool)
 	if c.Default > PreferPrimary {

@@ -1,0 +1,68 @@
+// Package catalog knows what the functions, views and tables of one PostgreSQL
+// database do, and corrects by that knowledge what a statement's text alone says.
+//
+// To package sqlclass a call of a function on no list is not provably a read, so
+// SELECT total(1) runs on the primary; and SELECT * FROM open_orders is a read, even
+// if open_orders is a view that takes an advisory lock on whatever server it runs.
+// [Catalog.Judge] settles both from a snapshot of the primary's catalogue:
+//
+//   - a statement that is unknown only because of the functions it calls
+//     (sqlclass.UnlistedCalls) is a Read if each of them is Harmless, stable or
+//     immutable, or declared in [Config].ReadFunctions;
+//   - a Read is Unknown if it names something that does more than reading.
+//
+// # What makes a Read Unknown
+//
+// A function is risky that is volatile and not in ReadFunctions, or that is in WriteFunctions. A
+// function counts by the worst of all its overloads in every schema that the call
+// can mean, an aggregate also by its support functions, a procedure always. From
+// there it spreads: to a view, the row-security policies of a table, the checks of a
+// domain, an operator, that call it, and to everything over them at any depth.
+// Risky are also views that lock rows and tables that are unlogged, with the
+// partitioned tables above them: a standby refuses those.
+//
+// A Read becomes Unknown when it names
+//
+//   - a function of a built-in one's name that is risky in some schema, by a call
+//     or, where it takes a row, as table.function;
+//   - a built-in function that is declared in WriteFunctions;
+//   - a risky relation, where a relation may stand;
+//   - a risky domain, or a type to which a risky cast leads, anywhere;
+//   - a risky operator, unless the server has one of that symbol too.
+//
+// All of it errs to the primary: an alias of that name, or another schema's table,
+// is enough.
+//
+// # What cannot be seen
+//
+//   - What a function does that is declared stable or immutable, and not in WriteFunctions.
+//     PostgreSQL itself believes the declaration.
+//   - In a statement (in a view it is seen): a risky operator that has the symbol of
+//     one of the server's own. Nearly every text has an =, and one volatile = for a
+//     type of the user's own would take all reads from the replicas.
+//   - Risky casts that are implicit or lead to a type of the server, a risky domain as
+//     the type of a function's argument, the input functions and subscript handlers
+//     of types, operator classes.
+//   - What runs elsewhere: views behind a foreign table, queries in a text that a
+//     function runs, procedural code.
+//   - Temporary relations and functions: they belong to one connection.
+//   - Changes that another program made less than [Config].Every ago.
+//   - The views of pg_catalog and information_schema. Functions of the server on no
+//     list stay unknown.
+//
+// In these cases the refusal of the replica (SQLSTATE 25006, 0A000) is the last line.
+//
+// # How it knows
+//
+// One query without locks, parameters or session state reads functions, dependencies
+// and stored expressions whole; every role may run it. pg_depend does not name
+// built-in functions, such as pg_advisory_lock, and pg_get_viewdef would wait for
+// every migration that holds a lock, so the oids of functions are taken from the
+// stored expressions themselves. A server that stores them in another form is
+// noticed: every view, policy and domain is risky then.
+//
+// A second, cheaper query tells whether anything changed. It runs every
+// [Config].Every, less often where it takes long: at most 2 % of the time.
+//
+// [Catalog.Start] starts one goroutine, which [Catalog.Close] joins.
+package catalog

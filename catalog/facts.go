@@ -1,0 +1,87 @@
+package catalog
+
+// class is the kind of an object. Oids are unique within a class alone.
+type class uint8
+
+const (
+	classNone class = iota
+	classFunction
+	classOperator
+	classType // a domain, or an array of one
+	classCast // the casts to a type, under the oid of the type
+	classRelation
+	classProbe // see facts.probe
+)
+
+var classNames = map[string]class{
+	"function": classFunction, "operator": classOperator, "type": classType, "cast": classCast,
+	"relation": classRelation, "probe": classProbe,
+}
+
+// firstUserOID is the first oid that no object of the server itself has.
+const firstUserOID = 16384
+
+type node struct {
+	class class
+	oid   uint32
+}
+
+// facts are what load.sql answers.
+type facts struct {
+	print     string
+	functions []function
+	objects   []object
+	// builtins are the names of the server's own functions.
+	builtins map[uint32]string
+	// symbols are the server's own operators.
+	symbols map[string]bool
+	// users are, for each object, those that use it.
+	users map[node][]node
+	// parents are, for each partition or child table, the tables that show its rows.
+	parents map[uint32][]uint32
+	// locking are views that lock rows, opaque those that are stored in a form that
+	// load.sql does not read.
+	locking, opaque []node
+	// probe are the functions that load.sql found in pg_locks, which calls one.
+	probe []uint32
+}
+
+type function struct {
+	oid       uint32
+	name      name
+	volatile  bool
+	attribute bool // may be called as table.function
+}
+
+type object struct {
+	node
+	name     name
+	unlogged bool
+}
+
+func newFacts() *facts {
+	return &facts{
+		builtins: map[uint32]string{},
+		symbols:  map[string]bool{},
+		users:    map[node][]node{},
+		parents:  map[uint32][]uint32{},
+	}
+}
+
+// readable reports whether the stored expressions have the form that load.sql reads.
+// If a newer server changed it, no function would be found in any view.
+func (f *facts) readable() bool {
+	for _, oid := range f.probe {
+		if f.builtins[oid] == "pg_lock_status" {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether o is an operator whose symbol the server has as well. Nearly
+// every statement has such a symbol, and one volatile = for a type of the user's own
+// would take all reads from the replicas.
+func (f *facts) hidden(o object) bool {
+	return o.class == classOperator && f.symbols[o.name.base]
+}
