@@ -76,7 +76,16 @@ func (p *Plugin) routeQuery(db *gorm.DB) {
 	}
 }
 
-func (p *Plugin) routeRaw(db *gorm.DB) { p.route(db, false) }
+func (p *Plugin) routeRaw(db *gorm.DB) { p.routeOther(db, false) }
+
+// routeOther routes what is no query: GORM does not call wishes for it.
+func (p *Plugin) routeOther(db *gorm.DB, pinned bool) {
+	p.route(db, pinned)
+	if r, ok := p.routeOf(db); ok {
+		r.called = true
+	}
+}
+
 func (p *Plugin) routeWrite(db *gorm.DB) {
 	if db.DryRun {
 		// GORM begins and commits a real transaction around a statement that it
@@ -84,7 +93,7 @@ func (p *Plugin) routeWrite(db *gorm.DB) {
 		db.Statement.ConnPool = dryPool{db.Statement.ConnPool}
 		return
 	}
-	p.route(db, true)
+	p.routeOther(db, true)
 	if r, ok := p.routeOf(db); ok && !db.SkipDefaultTransaction && (r.router != p.main || r.wish != nil) {
 		db.InstanceSet(ownPool, r)
 	}
@@ -95,7 +104,7 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 	// is the application's own, whose migrator does not stay on the primary by
 	// itself.
 	_, ours := db.Dialector.(migratesOnPrimary)
-	p.route(db, !ours && !db.DryRun && migrates())
+	p.routeOther(db, !ours && !db.DryRun && migrates())
 	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
 		if rows, ok := db.Get("rows"); !ok || rows != true {
 			db.Statement.ConnPool = plain(tx)
@@ -120,7 +129,13 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		}
 	case *rootPool:
 		if pool.router.plugin == p {
-			p.put(db, &route{prepared: prepared, stmt: db.Statement, pinned: pinned})
+			r := &route{prepared: prepared, stmt: db.Statement, pinned: pinned}
+			if prepared != nil && gorm.ConnPool(prepared) != p.db.ConnPool {
+				// gorm.Session{PrepareStmt: true} has replaced the pool that held the
+				// wish of the handle.
+				r.wish = p.wishOf(db.Statement)
+			}
+			p.put(db, r)
 		}
 	case *trackedTx:
 		pool.join(db.Statement.Context)

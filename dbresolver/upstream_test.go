@@ -11,13 +11,15 @@ import (
 	"gorm.io/gorm"
 	upstream "gorm.io/plugin/dbresolver"
 
+	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/dbresolver"
+	"github.com/readsplit/readsplit/testenv"
 )
 
 // What dbresolver's own tests expect of transactions, queries, preloads and raw
 // SQL, with the differences that readsplit is for: what was just written is read,
 // and a transaction after Read reads only.
-func TestAsDBResolver(t *testing.T) {
+func TestT34AsDBResolver(t *testing.T) {
 	for _, config := range []gorm.Config{{}, {PrepareStmt: true}, {SkipDefaultTransaction: true}} {
 		t.Run(fmt.Sprintf("prepare=%v,skip=%v", config.PrepareStmt, config.SkipDefaultTransaction), func(t *testing.T) {
 			e := newEnv(t)
@@ -72,6 +74,22 @@ func queries(t *testing.T, db *gorm.DB) {
 	assert.Equal(t, "users/replica1", productServer(t, db))
 	assert.Equal(t, "users/primary", productServer(t, db.Clauses(write)))
 	assert.Equal(t, "users/replica1", productServer(t, db.Clauses(write).Clauses(dbresolver.Read)), "the last one counts")
+	prepared := &gorm.Session{PrepareStmt: true}
+	assert.Equal(t, "users/primary", orderServer(t, db.Clauses(users, write).Session(prepared)), "a session of its own keeps it")
+	kept := db.Clauses(users, write).Session(&gorm.Session{})
+	for range 2 {
+		assert.Equal(t, "users/primary", orderServer(t, kept), "a handle keeps it")
+	}
+	first := db.Clauses(users, write).Find(&[]Order{})
+	var again []Order
+	require.NoError(t, first.Find(&again).Error)
+	assert.Equal(t, "users/primary", again[0].Server)
+	assert.Equal(t, "main/primary", orderServer(t, db.Scopes(func(tx *gorm.DB) *gorm.DB { return tx.Clauses(write) })))
+	var batch []Order
+	require.NoError(t, db.Clauses(write).FindInBatches(&batch, 1, func(tx *gorm.DB, _ int) error {
+		assert.Equal(t, "main/primary", batch[0].Server, "lost in dbresolver")
+		return nil
+	}).Error)
 	// The values of dbresolver itself are the same ones.
 	assert.Equal(t, "users/primary", orderServer(t, db.Clauses(upstream.Use("users"), upstream.Write)))
 
@@ -156,6 +174,47 @@ func databaseOf(t *testing.T, db *gorm.DB) (name string) {
 	t.Helper()
 	require.NoError(t, db.Raw("SELECT current_database()").Scan(&name).Error)
 	return name
+}
+
+// What a user wrote on either cluster they read there, and it binds nobody on the
+// other.
+func TestOwnWritesOfBothClusters(t *testing.T) {
+	e := newEnv(t)
+	db := e.open(t, gorm.Config{}, e.resolver())
+	eventually(t, "replicas to serve", func() bool {
+		return orderServer(t, db) != "main/primary" && userServer(t, db) != "users/primary"
+	})
+	for _, c := range []*testenv.Cluster{mainCluster, usersCluster} {
+		for _, r := range c.Replicas() {
+			_, err := r.PauseReplay(t.Context())
+			require.NoError(t, err)
+		}
+		t.Cleanup(func() { require.NoError(t, c.UndoAll()) })
+	}
+	session := readsplit.NewSession()
+	ctx := readsplit.WithSession(t.Context(), session)
+	require.NoError(t, db.WithContext(ctx).Create(&User{Name: "own"}).Error)
+	var own User
+	require.NoError(t, db.WithContext(ctx).First(&own, "name = ?", "own").Error)
+	assert.Equal(t, "users/primary", own.Server)
+	assert.Contains(t, mainReplicas, orderServer(t, db.WithContext(ctx)))
+	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		return tx.Create(&Order{OrderNo: "own"}).Error
+	}))
+	var order Order
+	require.NoError(t, db.WithContext(ctx).First(&order, "order_no = ?", "own").Error)
+	assert.Equal(t, "main/primary", order.Server)
+
+	// A token carries both.
+	token, err := session.Token(t.Context())
+	require.NoError(t, err)
+	next := readsplit.NewSession()
+	next.Join(token)
+	ctx = readsplit.WithSession(t.Context(), next)
+	require.NoError(t, db.WithContext(ctx).First(&Order{}, "order_no = ?", "own").Error)
+	require.NoError(t, db.WithContext(ctx).First(&User{}, "name = ?", "own").Error)
+	other := readsplit.Stale(readsplit.WithSession(t.Context(), readsplit.NewSession()))
+	require.ErrorIs(t, db.WithContext(other).First(&User{}, "name = ?", "own").Error, gorm.ErrRecordNotFound)
 }
 
 // DB() of a handle gives the pool that its clauses ask for, as in dbresolver's own
