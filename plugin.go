@@ -13,6 +13,7 @@ import (
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
+	"github.com/readsplit/readsplit/sqlclass"
 )
 
 // primaryName is how a primary is called in decisions, logs and metrics.
@@ -102,7 +103,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	if p.main.catalog != nil {
 		p.guard.Judge = p.main.catalog.Judge
 	}
-	if p.main.watched {
+	if p.main.watched || p.main.dialect == sqlclass.SQLServer {
 		if err := readonlyguard.Register(db, p.guard); err != nil {
 			return err
 		}

@@ -114,6 +114,9 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 	// exhausted pool of the application cannot keep them away. Where the
 	// dialector cannot open any, they are borrowed.
 	rt.watched = dialector.Name() == "postgres"
+	if dialector.Name() == "sqlserver" {
+		rt.dialect = sqlclass.SQLServer
+	}
 	rt.control = &dialer{db: primary}
 	if rt.watched {
 		if d, err := newDialer(dialector); err == nil {
