@@ -66,6 +66,14 @@ func TestCatalogue(t *testing.T) {
 		}
 	}
 	assert.Zero(t, d.plugin.Status().Refused, "nothing was found out by trying")
+	known := d.plugin.Status().Catalog
+	assert.True(t, known.Current)
+	assert.Equal(t, 5, known.Functions)
+	var risks []string
+	for _, r := range known.Risks {
+		risks = append(risks, r.Name)
+	}
+	assert.Subset(t, risks, []string{"public.taking", "public.above", "public.fleeting"})
 
 	// DDL through the plugin counts at once, and what others change soon.
 	require.NoError(t, d.Exec("ALTER FUNCTION total(int) VOLATILE").Error)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -42,6 +43,10 @@ type Status struct {
 	Refused uint64
 	// Tokens counts tokens that were not accepted as they came.
 	Tokens TokenCounts
+
+	// Catalog is what is known of the functions and views of the primary's database;
+	// Catalog.Risks are those that send a statement to the primary.
+	Catalog catalog.Status
 
 	// Resolvers are the same for each resolver, none of which is counted above.
 	Resolvers []Status
@@ -142,6 +147,9 @@ func (rt *router) status() Status {
 		}
 	}
 	st.PrimaryReads = c.primaryReads.Load()
+	if rt.catalog != nil {
+		st.Catalog = rt.catalog.Status()
+	}
 	st.Captures = rt.monitor.Captures()
 	st.Unsure, st.OtherHistory = c.unsure.Load(), c.otherHistory.Load()
 	st.Voided, st.Refused = c.voided.Load(), c.refused.Load()

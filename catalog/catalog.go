@@ -13,6 +13,7 @@ import (
 type Catalog struct {
 	cfg      Config
 	asked    asker // nil: there is nothing to ask
+	apart    int   // the pause between two looks is this many times as long as a look
 	snapshot atomic.Pointer[snapshot]
 
 	wake chan struct{} // holds one element while a Refresh waits for its load
@@ -25,7 +26,7 @@ type Catalog struct {
 	closed  bool
 	wanted  uint64 // counts Refresh
 	current bool   // a load that began after the latest Refresh has ended well
-	print   string // of the snapshot
+	mark    string // of the snapshot
 	status  Status
 	loaded  chan struct{} // closed and replaced after each load that ended well
 }
@@ -33,7 +34,7 @@ type Catalog struct {
 // asker asks the database. Both methods name the action in their errors.
 type asker interface {
 	// look returns a text that differs whenever load would answer otherwise.
-	look(ctx context.Context) (print string, err error)
+	look(ctx context.Context) (mark string, err error)
 	load(ctx context.Context) (*facts, error)
 }
 
@@ -76,7 +77,7 @@ func New(cfg Config) (*Catalog, error) {
 
 func newCatalog(cfg Config, said *declared, asked asker) *Catalog {
 	c := &Catalog{
-		cfg: cfg, asked: asked,
+		cfg: cfg, asked: asked, apart: looksApart,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), loaded: make(chan struct{}),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())

@@ -43,7 +43,8 @@ const (
 	defaultRetry   = 2 * time.Second // where Every is off
 	// A huge catalogue is looked at less often, so that looking takes at most a
 	// fiftieth of one of the primary's cores.
-	looksApart = 50
+	looksApart   = 50
+	longestApart = time.Minute
 )
 
 func (c Config) complete() (Config, *declared, error) {

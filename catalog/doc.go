@@ -15,7 +15,9 @@
 //
 // A function is risky that is volatile and not in ReadFunctions, or that is in WriteFunctions. A
 // function counts by the worst of all its overloads in every schema that the call
-// can mean, an aggregate also by its support functions, a procedure always. From
+// can mean, an aggregate also by its support functions, any function also by the
+// defaults of its arguments, a procedure always. The server's own functions count as
+// the lexer's lists say; those of a newer version, on no list, by their volatility. From
 // there it spreads: to a view, the row-security policies of a table, the checks of a
 // domain, an operator, that call it, and to everything over them at any depth.
 // Risky are also views that lock rows and tables that are unlogged, with the
@@ -47,8 +49,7 @@
 //     function runs, procedural code.
 //   - Temporary relations and functions: they belong to one connection.
 //   - Changes that another program made less than [Config].Every ago.
-//   - The views of pg_catalog and information_schema. Functions of the server on no
-//     list stay unknown.
+//   - What the views of pg_catalog and information_schema do.
 //
 // In these cases the refusal of the replica (SQLSTATE 25006, 0A000) is the last line.
 //
@@ -62,7 +63,7 @@
 // noticed: every view, policy and domain is risky then.
 //
 // A second, cheaper query tells whether anything changed. It runs every
-// [Config].Every, less often where it takes long: at most 2 % of the time.
+// [Config].Every, less often where it takes long: 2 % of the time, down to once a minute.
 //
 // [Catalog.Start] starts one goroutine, which [Catalog.Close] joins.
 package catalog

@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/readsplit/readsplit/sqlclass"
+
 // class is the kind of an object. Oids are unique within a class alone.
 type class uint8
 
@@ -18,9 +20,6 @@ var classNames = map[string]class{
 	"relation": classRelation, "probe": classProbe,
 }
 
-// firstUserOID is the first oid that no object of the server itself has.
-const firstUserOID = 16384
-
 type node struct {
 	class class
 	oid   uint32
@@ -28,11 +27,11 @@ type node struct {
 
 // facts are what load.sql answers.
 type facts struct {
-	print     string
+	mark      string // see mark.sql
 	functions []function
 	objects   []object
-	// builtins are the names of the server's own functions.
-	builtins map[uint32]string
+	// builtins are the server's own functions, by their oids.
+	builtins map[uint32]builtin
 	// symbols are the server's own operators.
 	symbols map[string]bool
 	// users are, for each object, those that use it.
@@ -53,6 +52,22 @@ type function struct {
 	attribute bool // may be called as table.function
 }
 
+// builtin is a function of the server itself.
+type builtin struct {
+	base     string
+	volatile bool
+}
+
+// readsOnly reports whether the function reads only: by the list of the lexer or, for
+// one of a newer server that is on no list, by its volatility.
+func (b builtin) readsOnly() bool {
+	if sqlclass.Harmless(sqlclass.PostgreSQL, b.base) {
+		return true
+	}
+	listed := !sqlclass.Classify(sqlclass.PostgreSQL, "SELECT "+(name{base: b.base}).String()+"(1)").Flags.Has(sqlclass.UnlistedCalls)
+	return !listed && !b.volatile
+}
+
 type object struct {
 	node
 	name     name
@@ -61,7 +76,7 @@ type object struct {
 
 func newFacts() *facts {
 	return &facts{
-		builtins: map[uint32]string{},
+		builtins: map[uint32]builtin{},
 		symbols:  map[string]bool{},
 		users:    map[node][]node{},
 		parents:  map[uint32][]uint32{},
@@ -72,7 +87,7 @@ func newFacts() *facts {
 // If a newer server changed it, no function would be found in any view.
 func (f *facts) readable() bool {
 	for _, oid := range f.probe {
-		if f.builtins[oid] == "pg_lock_status" {
+		if f.builtins[oid].base == "pg_lock_status" {
 			return true
 		}
 	}

@@ -50,7 +50,7 @@ func mayCommitAsync(sql string) bool {
 // containsFold reports whether sql contains the lower-case text in any case.
 func containsFold(sql, lower string) bool {
 	for i := 0; i+len(lower) <= len(sql); i++ {
-		if strings.EqualFold(sql[i:i+len(lower)], lower) {
+		if folded[sql[i]] == lower[0] && strings.EqualFold(sql[i:i+len(lower)], lower) {
 			return true
 		}
 	}

@@ -9,23 +9,27 @@ import (
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
-// small is a database without a server: functions total (stable) and charge
+// small is a database without a server: functions total (stable) and bill
 // (volatile) in schema app, lower(..) shadowed there, view open_orders over an
 // advisory lock, table cache unlogged under its parent, and the server's own.
 func small(d *declared) *snapshot {
 	f := newFacts()
 	f.functions = []function{
 		{oid: 20001, name: name{"app", "total"}},
-		{oid: 20002, name: name{"app", "charge"}, volatile: true},
+		{oid: 20002, name: name{"app", "bill"}, volatile: true},
 		{oid: 20003, name: name{"app", "lower"}, volatile: true},
 		{oid: 20004, name: name{"app", "brand_new"}},
 	}
-	f.builtins = map[uint32]string{1: "pg_lock_status", 2: "pg_try_advisory_lock", 3: "upper", 4: "brand_new"}
+	f.builtins = map[uint32]builtin{
+		1: {"pg_lock_status", true}, 2: {"pg_try_advisory_lock", true}, 3: {"upper", false},
+		4: {"brand_new", true}, 5: {"newly_stable", false}, 6: {"newly_stable", false}, 7: {"pg_walfile_name", false},
+	}
 	f.probe = []uint32{1}
 	f.objects = []object{
 		{node: node{classRelation, 20010}, name: name{"app", "open_orders"}},
 		{node: node{classRelation, 20011}, name: name{"app", "open_orders_of_today"}},
 		{node: node{classRelation, 20012}, name: name{"app", "customers"}},
+		{node: node{classRelation, 20015}, name: name{"app", "wal"}},
 		{node: node{classRelation, 20013}, name: name{"app", "cache"}},
 		{node: node{classRelation, 20014}, name: name{"app", "cache_1"}, unlogged: true},
 	}
@@ -34,6 +38,8 @@ func small(d *declared) *snapshot {
 	uses(node{classRelation, 20010}, node{classFunction, 2})
 	uses(node{classRelation, 20011}, node{classRelation, 20010})
 	uses(node{classRelation, 20012}, node{classFunction, 3})
+	uses(node{classRelation, 20012}, node{classFunction, 5})
+	uses(node{classRelation, 20015}, node{classFunction, 7})
 	return newSnapshot(f, d.index())
 }
 
@@ -47,8 +53,8 @@ func said(t *testing.T, reads, writes []string) *declared {
 func TestJudge(t *testing.T) {
 	nothing := newSnapshot(nil, said(t, nil, nil).index())
 	known := small(said(t, nil, nil))
-	declares := small(said(t, []string{"charge", "unseen", "app.far"}, []string{"app.total", "upper", "unseen_write"}))
-	before := newSnapshot(nil, said(t, []string{"charge", "both"}, []string{"upper", "both"}).index())
+	declares := small(said(t, []string{"bill", "unseen", "app.far"}, []string{"app.total", "upper", "unseen_write"}))
+	before := newSnapshot(nil, said(t, []string{"bill", "twice"}, []string{"upper", "twice"}).index())
 	forgot := known.forgotten()
 
 	read := sqlclass.Info{Class: sqlclass.Read, Verb: sqlclass.Select}
@@ -71,10 +77,13 @@ func TestJudge(t *testing.T) {
 		{"known", known, "SELECT total(1)", read},
 		{"known", known, "SELECT app.total(upper(a)) FROM t", read},
 		{"known", known, "SELECT public.total(1)", unlisted},
-		{"known", known, "SELECT charge(1)", unlisted},
+		{"known", known, "SELECT bill(1)", unlisted},
 		{"known", known, "SELECT total(1), other(2)", unlisted},
 		{"known", known, "SELECT brand_new(1)", unlisted}, // may be the server's own, on no list
 		{"known", known, "SELECT app.brand_new(1)", read},
+		{"known", known, "SELECT newly_stable(1), pg_catalog.newly_stable(1)", read},
+		{"known", known, "SELECT app.newly_stable(1)", unlisted},
+		{"known", known, "SELECT pg_walfile_name('0/0')", same("SELECT pg_walfile_name('0/0')")}, // stable, and refused by a standby
 		{"known", known, "SELECT total(1) FROM open_orders", unknown},
 		{"known", known, "SELECT total(lower(a)) FROM t", unlisted},
 		{"known", known, "SELECT lower(a) FROM t", unknown},
@@ -97,7 +106,7 @@ func TestJudge(t *testing.T) {
 		{"known", known, "SELECT 'open", same("SELECT 'open")},
 		{"known", known, "", same("")},
 
-		{"declared", declares, "SELECT charge(1), unseen(2)", read},
+		{"declared", declares, "SELECT bill(1), unseen(2)", read},
 		{"declared", declares, "SELECT any_schema.unseen(2)", read},
 		{"declared", declares, "SELECT app.far(1)", read},
 		{"declared", declares, "SELECT far(1)", unlisted},
@@ -107,8 +116,8 @@ func TestJudge(t *testing.T) {
 		{"declared", declares, "SELECT * FROM customers", unknown}, // it calls upper
 		{"declared", declares, "SELECT unseen_write(1)", unlisted},
 
-		{"before", before, "SELECT charge(1)", read},
-		{"before", before, "SELECT both(1)", unlisted},
+		{"before", before, "SELECT bill(1)", read},
+		{"before", before, "SELECT twice(1)", unlisted},
 		{"before", before, "SELECT upper(a) FROM t", unknown},
 
 		{"forgot", forgot, "SELECT total(1)", unlisted},
@@ -123,6 +132,7 @@ func TestJudge(t *testing.T) {
 		{"relation", "app.cache_1", "unlogged"},
 		{"relation", "app.open_orders", "uses pg_catalog.pg_try_advisory_lock"},
 		{"relation", "app.open_orders_of_today", "uses app.open_orders"},
+		{"relation", "app.wal", "uses pg_catalog.pg_walfile_name"},
 	}, known.risks)
 }
 
@@ -130,7 +140,7 @@ func TestJudge(t *testing.T) {
 // them, and every view would look harmless.
 func TestUnknownFormIsRisky(t *testing.T) {
 	f := newFacts()
-	f.builtins = map[uint32]string{1: "pg_lock_status"}
+	f.builtins = map[uint32]builtin{1: {"pg_lock_status", true}}
 	f.objects = []object{
 		{node: node{classRelation, 20010}, name: name{"app", "v"}},
 		{node: node{classType, 20011}, name: name{"app", "dom"}},
@@ -150,9 +160,9 @@ func TestUnknownFormIsRisky(t *testing.T) {
 // Domains, aggregates and recursive functions may use each other in circles.
 func TestCirclesEnd(t *testing.T) {
 	f := newFacts()
-	f.builtins, f.probe = map[uint32]string{1: "pg_lock_status"}, []uint32{1}
+	f.builtins, f.probe = map[uint32]builtin{1: {"pg_lock_status", true}}, []uint32{1}
 	a, b := node{classRelation, 20010}, node{classRelation, 20011}
-	f.functions = []function{{oid: 20001, name: name{"app", "charge"}, volatile: true}}
+	f.functions = []function{{oid: 20001, name: name{"app", "bill"}, volatile: true}}
 	f.objects = []object{{node: a, name: name{"app", "a"}}, {node: b, name: name{"app", "b"}, unlogged: true}}
 	f.users = map[node][]node{a: {b}, b: {a}, {classFunction, 20001}: {a}}
 	f.parents = map[uint32][]uint32{20011: {20010}, 20010: {20011}}

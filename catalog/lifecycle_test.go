@@ -20,14 +20,14 @@ type fake struct {
 
 type answer struct {
 	volatile bool
-	print    string
+	mark     string
 	err      error
 }
 
 func (f *fake) look(ctx context.Context) (string, error) {
 	select {
 	case a := <-f.looks:
-		return a.print, a.err
+		return a.mark, a.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -40,7 +40,7 @@ func (f *fake) load(ctx context.Context) (*facts, error) {
 			return nil, a.err
 		}
 		facts := newFacts()
-		facts.print = a.print
+		facts.mark = a.mark
 		facts.functions = []function{{oid: 20000, name: name{"public", "f"}, volatile: a.volatile}}
 		return facts, nil
 	case <-ctx.Done():
@@ -66,7 +66,7 @@ func TestLoadFromBeforeRefreshDoesNotCount(t *testing.T) {
 		c.Start()
 		defer c.Close()
 		assert.False(t, reads(c, "SELECT f()"))
-		f.loads <- answer{print: "1"}
+		f.loads <- answer{mark: "1"}
 		require.NoError(t, c.Wait(t.Context()))
 		assert.True(t, reads(c, "SELECT f()"))
 
@@ -74,13 +74,13 @@ func TestLoadFromBeforeRefreshDoesNotCount(t *testing.T) {
 		assert.False(t, reads(c, "SELECT f()"), "it may be another function now")
 		synctest.Wait() // the load is in flight
 		c.Refresh()
-		f.loads <- answer{print: "2"} // it began before the second change
+		f.loads <- answer{mark: "2"} // it began before the second change
 		synctest.Wait()
 		assert.False(t, reads(c, "SELECT f()"))
 		assert.False(t, c.Status().Current)
 		assert.Equal(t, 2, c.Status().Loads)
 
-		f.loads <- answer{print: "3", volatile: true}
+		f.loads <- answer{mark: "3", volatile: true}
 		require.NoError(t, c.Wait(t.Context()))
 		assert.False(t, reads(c, "SELECT f()"), "it became volatile")
 		assert.Equal(t, 1, c.Status().Functions)
@@ -92,18 +92,18 @@ func TestLookLoadsOnlyWhatChanged(t *testing.T) {
 		c, f := faked(t, Config{Every: time.Minute})
 		c.Start()
 		defer c.Close()
-		f.loads <- answer{print: "1"}
+		f.loads <- answer{mark: "1"}
 		for range 3 {
 			began := time.Now()
-			f.looks <- answer{print: "1"}
+			f.looks <- answer{mark: "1"}
 			assert.Equal(t, time.Minute, time.Since(began))
 		}
 		assert.Equal(t, 1, c.Status().Loads)
-		f.looks <- answer{print: "2"}
-		f.loads <- answer{print: "2", volatile: true}
+		f.looks <- answer{mark: "2"}
+		f.loads <- answer{mark: "2", volatile: true}
 		synctest.Wait()
 		assert.False(t, reads(c, "SELECT f()"))
-		f.looks <- answer{print: "2"}
+		f.looks <- answer{mark: "2"}
 		assert.Equal(t, 2, c.Status().Loads)
 	})
 }
@@ -113,12 +113,18 @@ func TestSlowLooksAreRare(t *testing.T) {
 		c, f := faked(t, Config{Every: time.Second})
 		c.Start()
 		defer c.Close()
-		f.loads <- answer{print: "1"}
+		f.loads <- answer{mark: "1"}
 		<-time.After(time.Second + 400*time.Millisecond) // a look is in flight for 400 ms
-		f.looks <- answer{print: "1"}
+		f.looks <- answer{mark: "1"}
 		began := time.Now()
-		f.looks <- answer{print: "1"}
+		f.looks <- answer{mark: "1"}
 		assert.Equal(t, 400*time.Millisecond+looksApart*400*time.Millisecond, time.Since(began))
+
+		<-time.After(time.Second + 5*time.Second) // this one is in flight for 5 s
+		f.looks <- answer{mark: "1"}
+		began = time.Now()
+		f.looks <- answer{mark: "1"}
+		assert.Equal(t, defaultEvery+longestApart, time.Since(began)) // after the rest that loads take too
 	})
 }
 
@@ -130,7 +136,7 @@ func TestManyRefreshesLeaveTimeBetweenLoads(t *testing.T) {
 		for range 5 {
 			began := time.Now()
 			<-time.After(300 * time.Millisecond) // the load takes that long
-			f.loads <- answer{print: "1"}
+			f.loads <- answer{mark: "1"}
 			loaded := time.Now()
 			c.Refresh()
 			synctest.Wait()
@@ -160,7 +166,7 @@ func TestFailuresAreToldOnce(t *testing.T) {
 		assert.Equal(t, []error{gone}, told)
 		assert.Equal(t, refused, c.Status().Err)
 
-		f.loads <- answer{print: "1"}
+		f.loads <- answer{mark: "1"}
 		synctest.Wait()
 		assert.NoError(t, c.Status().Err)
 		f.looks <- answer{err: refused}
@@ -188,7 +194,7 @@ func TestRefreshIsRetriedWithoutLooking(t *testing.T) {
 		c.Start()
 		defer c.Close()
 		f.loads <- answer{err: errors.New("gone")}
-		f.loads <- answer{print: "1"}
+		f.loads <- answer{mark: "1"}
 		require.NoError(t, c.Wait(t.Context()))
 	})
 }
@@ -247,7 +253,7 @@ func TestJudgeWhileEverythingChanges(t *testing.T) {
 			}
 			select {
 			case f.loads <- answer{volatile: true}:
-			case f.looks <- answer{print: "again"}:
+			case f.looks <- answer{mark: "again"}:
 			}
 		}
 	}()

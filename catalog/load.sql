@@ -1,3 +1,4 @@
+-- Objects with an oid below 16384 are the server's own.
 WITH
 -- What a query can call. Trigger functions are left out, and what lives in a
 -- temporary schema, which no other connection sees. attribute: t.f stands for
@@ -13,7 +14,8 @@ fn AS (
         AND p.prorettype NOT IN ('pg_catalog.trigger'::pg_catalog.regtype, 'pg_catalog.event_trigger'::pg_catalog.regtype)
 ),
 -- What runs without being named in a statement: views, the row-security policies
--- that a SELECT is subject to, the checks of domains.
+-- that a SELECT is subject to, the checks of domains, defaults of arguments (without
+-- their dependencies, which are those of the function's body too).
 expr AS (
     SELECT 'relation' AS class, c.oid AS owner, 'pg_catalog.pg_rewrite'::pg_catalog.regclass AS catalog,
         r.oid AS id, r.ev_action::text AS nodes
@@ -30,6 +32,10 @@ expr AS (
     FROM pg_catalog.pg_type t
     JOIN pg_catalog.pg_constraint c ON c.contypid = t.oid
     WHERE t.typtype = 'd' AND t.oid >= 16384
+    UNION ALL
+    SELECT 'function', p.oid, NULL, p.oid, p.proargdefaults::text
+    FROM pg_catalog.pg_proc p
+    WHERE p.oid >= 16384 AND p.pronargdefaults > 0
     UNION ALL
     SELECT 'probe', r.ev_class, 'pg_catalog.pg_rewrite'::pg_catalog.regclass, r.oid, r.ev_action::text
     FROM pg_catalog.pg_rewrite r
@@ -59,12 +65,12 @@ call AS (
 )
 SELECT 'server' AS kind, '' AS class, 0::bigint AS oid, '' AS schema, '' AS name, 0::bigint AS other, pg_catalog.pg_is_in_recovery() AS flag
 UNION ALL
-SELECT 'print', '', 0, '', ($print$), 0, false
+SELECT 'mark', '', 0, '', ($mark$), 0, false
 UNION ALL
 SELECT 'function', '', oid::bigint, nspname::text, proname::text, attribute::int, volatile
 FROM fn
 UNION ALL
-SELECT 'builtin', 'function', p.oid::bigint, '', p.proname::text, 0, false
+SELECT 'builtin', 'function', p.oid::bigint, '', p.proname::text, 0, p.provolatile = 'v' OR p.prokind = 'p'
 FROM pg_catalog.pg_proc p
 WHERE p.oid < 16384
 UNION ALL

@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	//go:embed print.sql
-	printSQL string
+	//go:embed mark.sql
+	markSQL string
 	//go:embed load.sql
 	loadText string
-	// The print comes with the facts in one statement: taken before or after them,
+	// The mark comes with the facts in one statement: taken before or after them,
 	// it could be that of another state, and a change would go unnoticed.
-	loadSQL = strings.Replace(loadText, "$print$", printSQL, 1)
-	lookSQL = "SELECT (" + printSQL + "), pg_catalog.pg_is_in_recovery()"
+	loadSQL = strings.Replace(loadText, "$mark$", markSQL, 1)
+	lookSQL = "SELECT (" + markSQL + "), pg_catalog.pg_is_in_recovery()"
 )
 
 // maxRows bounds what a load may take of this process's memory, about 300 MB.
@@ -25,7 +25,7 @@ const maxRows = 1 << 20
 
 var (
 	errRecovery = errors.New("the server is in recovery, so that its catalogue may be old: name the primary")
-	errTooMuch  = errors.New("the catalogue is too large to keep: declare functions in Config.ReadFunctions instead")
+	errTooMuch  = errors.New("it is too large to keep: declare functions in Config.ReadFunctions instead")
 )
 
 // server asks a real one.
@@ -34,15 +34,15 @@ type server struct {
 	maxRows int
 }
 
-func (s server) look(ctx context.Context) (print string, err error) {
+func (s server) look(ctx context.Context) (mark string, err error) {
 	var standby bool
-	if err := s.db.QueryRowContext(ctx, lookSQL).Scan(&print, &standby); err != nil {
+	if err := s.db.QueryRowContext(ctx, lookSQL).Scan(&mark, &standby); err != nil {
 		return "", fmt.Errorf("readsplit: look at the catalogue: %w", err)
 	}
 	if standby {
 		return "", fmt.Errorf("readsplit: look at the catalogue: %w", errRecovery)
 	}
-	return print, nil
+	return mark, nil
 }
 
 func (s server) load(ctx context.Context) (*facts, error) {
@@ -100,15 +100,15 @@ func (f *facts) add(r row) error {
 		if r.flag {
 			return errRecovery
 		}
-	case "print":
-		f.print = r.name
+	case "mark":
+		f.mark = r.name
 	case "function":
 		f.functions = append(f.functions, function{oid: r.oid, name: name{r.schema, r.name}, attribute: r.other != 0, volatile: r.flag})
 	case "builtin":
 		if at.class == classOperator {
 			f.symbols[r.name] = true
 		} else {
-			f.builtins[r.oid] = r.name
+			f.builtins[r.oid] = builtin{r.name, r.flag}
 		}
 	case "object":
 		f.objects = append(f.objects, object{node: at, name: name{r.schema, r.name}, unlogged: r.flag})

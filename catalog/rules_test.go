@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +28,9 @@ CREATE FUNCTION other.twice(int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT $1
 CREATE FUNCTION said_read(int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT $1';
 CREATE FUNCTION app.said_read2(int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT $1';
 CREATE FUNCTION said_write(int) RETURNS int LANGUAGE sql STABLE AS 'SELECT $1';
+CREATE FUNCTION by_default(int DEFAULT pg_backend_pid(), boolean DEFAULT pg_try_advisory_lock_shared(1)) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+CREATE FUNCTION by_default2(int, int DEFAULT vola(1)) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+CREATE FUNCTION by_default3(int, int DEFAULT immu(1)) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
 CREATE PROCEDURE proc() LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION on_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 
@@ -128,6 +132,9 @@ var rules = []struct {
 	{"SELECT said_read(1), app.said_read2(1)", true},
 	{"SELECT said_read2(1)", true}, // there is one of that name, and it is declared
 	{"SELECT said_write(1)", false},
+	{"SELECT by_default()", false},
+	{"SELECT by_default2(1)", false},
+	{"SELECT by_default3(1)", true},
 	{"SELECT proc()", false},
 	{"SELECT on_change()", false},
 	{"SELECT agg_good(id) FROM t", true},
@@ -245,6 +252,25 @@ func TestRules(t *testing.T) {
 			t.Log(r)
 		}
 	}
+}
+
+// What the rules are for: a standby takes the lock behind a view, which the next one
+// to come back to that connection will find, and it refuses an unlogged table.
+func TestWhatAStandbyDoes(t *testing.T) {
+	_, standby := database(t, rulesSchema)
+	conn, err := standby.Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.ExecContext(t.Context(), "SELECT * FROM v_nested2")
+	require.NoError(t, err)
+	locks := 0
+	require.NoError(t, conn.QueryRowContext(t.Context(),
+		"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()").Scan(&locks))
+	assert.Equal(t, 1, locks)
+	_, err = conn.ExecContext(t.Context(), "SELECT * FROM parted")
+	var refused *pgconn.PgError
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, "0A000", refused.Code)
 }
 
 // An ordinary role that may use none of it sees the same risks.

@@ -24,7 +24,7 @@ func (c *Catalog) run() {
 func (c *Catalog) interval(look time.Duration, err error) time.Duration {
 	switch every := c.cfg.Every; {
 	case every > 0 && err == nil:
-		return max(every, look*looksApart)
+		return max(every, min(look*time.Duration(c.apart), longestApart))
 	case every > 0:
 		return every
 	case err != nil:
@@ -55,12 +55,12 @@ func (c *Catalog) pause(d time.Duration, woken <-chan struct{}) bool {
 // returns, if nothing has changed.
 func (c *Catalog) turn() (look time.Duration, err error) {
 	c.mu.Lock()
-	wanted, current, print := c.wanted, c.current, c.print
+	wanted, current, mark := c.wanted, c.current, c.mark
 	c.mu.Unlock()
 	began := time.Now()
 	if current {
 		now, err := ask(c, c.asked.look)
-		if look = time.Since(began); err != nil || now == print {
+		if look = time.Since(began); err != nil || now == mark {
 			return look, c.ended(err)
 		}
 		began = time.Now()
@@ -69,7 +69,7 @@ func (c *Catalog) turn() (look time.Duration, err error) {
 	if err != nil {
 		return look, c.ended(err)
 	}
-	c.publish(newSnapshot(f, c.snapshot.Load().said), f.print, wanted, began)
+	c.publish(newSnapshot(f, c.snapshot.Load().said), f.mark, wanted, began)
 	return look, c.ended(nil)
 }
 
@@ -81,7 +81,7 @@ func ask[T any](c *Catalog, query func(context.Context) (T, error)) (T, error) {
 
 // publish puts s in use. A load that began before the latest Refresh may have seen
 // what was before the change: its risks count, what it says of functions does not.
-func (c *Catalog) publish(s *snapshot, print string, wanted uint64, began time.Time) {
+func (c *Catalog) publish(s *snapshot, mark string, wanted uint64, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = wanted == c.wanted
@@ -89,7 +89,7 @@ func (c *Catalog) publish(s *snapshot, print string, wanted uint64, began time.T
 		s = s.forgotten()
 	}
 	c.snapshot.Store(s)
-	c.print = print
+	c.mark = mark
 	c.status.Loads++
 	c.status.LoadedAt, c.status.Took = began, time.Since(began)
 	close(c.loaded)

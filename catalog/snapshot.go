@@ -72,10 +72,23 @@ func (s *snapshot) judgeFunctions(f *facts, why map[node]string) {
 			s.words.add(fn.name.base, foundWord)
 		}
 	}
-	for _, base := range f.builtins {
-		// A call by the bare name may mean the server's own function, of which nothing is known.
+	// A call by the bare name may mean the server's own function. What the lexer's lists
+	// have is left out: it is never asked for here.
+	own := map[string]bool{}
+	for oid, b := range f.builtins {
+		if !sqlclass.Harmless(sqlclass.PostgreSQL, b.base) {
+			before, known := own[b.base]
+			own[b.base] = why[node{classFunction, oid}] == "" && (before || !known)
+		}
+	}
+	for base, ok := range own {
 		bare := name{base: base}
-		if s.safe[bare] && !sqlclass.Harmless(sqlclass.PostgreSQL, base) {
+		before, known := s.safe[bare]
+		switch {
+		case ok:
+			s.safe[name{"pg_catalog", base}] = true
+			s.safe[bare] = before || !known
+		case known:
 			s.safe[bare] = false
 		}
 	}

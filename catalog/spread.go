@@ -38,8 +38,8 @@ func risky(f *facts, d *declared) map[node]string {
 	for _, fn := range f.functions {
 		s.function(node{classFunction, fn.oid}, fn.name, fn.volatile)
 	}
-	for oid, base := range f.builtins {
-		s.function(node{classFunction, oid}, name{"pg_catalog", base}, !sqlclass.Harmless(sqlclass.PostgreSQL, base))
+	for oid, b := range f.builtins {
+		s.function(node{classFunction, oid}, name{"pg_catalog", b.base}, !b.readsOnly())
 	}
 	for _, o := range f.objects {
 		s.names[o.node] = o.name.String()
