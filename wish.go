@@ -48,6 +48,9 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		}
 		if pool.stmt == stmt && !pool.done.Load() {
 			// Added by a callback, to the statement that runs.
+			if r.wish.err != nil {
+				_ = db.AddError(r.wish.err)
+			}
 			pool.heed(r.wish)
 			return
 		}
