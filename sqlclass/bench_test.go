@@ -1,6 +1,8 @@
 package sqlclass_test
 
 import (
+	"strconv"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -24,6 +26,36 @@ func BenchmarkClassify(b *testing.B) {
 			for b.Loop() {
 				sqlclass.Classify(sqlclass.PostgreSQL, text.sql)
 			}
+		})
+	}
+}
+
+// BenchmarkCacheByText is what a cache of answers by SQL text would cost for each
+// statement that is in it: hash, look-up and comparison under a shared lock, by
+// all CPUs at once as in a server. It is compared with BenchmarkClassify, which
+// needs no memory and does not care how many texts there are.
+func BenchmarkCacheByText(b *testing.B) {
+	var mu sync.RWMutex
+	cache := map[string]sqlclass.Info{}
+	for i := range 1000 {
+		for _, text := range benchTexts {
+			cache[text.sql+strconv.Itoa(i)] = sqlclass.Classify(sqlclass.PostgreSQL, text.sql)
+		}
+	}
+	for _, text := range benchTexts {
+		known := text.sql + "500"
+		b.Run(text.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					mu.RLock()
+					info := cache[known]
+					mu.RUnlock()
+					if info.Verb == sqlclass.Other {
+						b.Error("not in the cache")
+					}
+				}
+			})
 		})
 	}
 }

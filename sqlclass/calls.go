@@ -37,7 +37,7 @@ func (s *scan) parenAfterName() frame {
 		return frame{}
 	case before.kind == tokCast && s.lex.dialect == PostgreSQL:
 		return frame{}
-	case s.endsOperand(before):
+	case s.endsOperand(before) && !s.suspicious(word):
 		return frame{}
 	}
 	s.call(word)
@@ -47,6 +47,16 @@ func (s *scan) parenAfterName() frame {
 // startsWithQuery reports whether the name behind m is that of a WITH query.
 func startsWithQuery(m *mark) bool {
 	return m.kw == kwWith || m.kw == kwRecursive || m.isPunct(',')
+}
+
+// suspicious reports whether a name is that of a built-in function that no replica
+// must run. Nobody calls an alias so, and the server might see more than an alias.
+func (s *scan) suspicious(word []byte) bool {
+	if s.lex.dialect == SQLServer || s.name.parts > 2 {
+		return false
+	}
+	kind := postgresCall(word)
+	return kind != callHarmless && kind != callUnlisted
 }
 
 func (s *scan) harmless(word []byte) bool {
@@ -147,14 +157,7 @@ func (s *scan) call(word []byte) {
 		s.stopped = true
 		return
 	}
-	kind := callUnlisted
-	if s.lex.dialect == SQLServer {
-		if s.name.parts == 1 {
-			kind = transactCall(word)
-		}
-	} else if s.name.parts == 1 || s.name.parts == 2 && s.inCatalog() {
-		kind = postgresCall(word)
-	}
+	kind := s.kindOf(word)
 	switch kind {
 	case callUnlisted:
 		s.st.unlisted = true
@@ -170,9 +173,44 @@ func (s *scan) call(word []byte) {
 	}
 }
 
-func (s *scan) inCatalog() bool {
+// kindOf looks the name at hand up, with its schema.
+func (s *scan) kindOf(word []byte) callKind {
+	switch {
+	case s.lex.dialect == SQLServer && string(word) == "rand" && !s.closes():
+		return callSession // RAND(5) decides what RAND() answers on its connection
+	case s.lex.dialect == SQLServer && s.name.parts == 1:
+		return transactCall(word)
+	case s.lex.dialect == SQLServer:
+		return callUnlisted
+	case s.name.parts == 1, s.name.parts == 2 && s.inSchema("pg_catalog"):
+		return postgresCall(word)
+	case s.name.parts == 2 && s.inSchema("information_schema") && isStandardView(word):
+		return callHarmless
+	}
+	return callUnlisted
+}
+
+// closes reports whether the parenthesis at hand is closed at once.
+func (s *scan) closes() bool {
+	t := s.lex.peek()
+	return t.kind == tokPunct && t.char == ')'
+}
+
+func (s *scan) inSchema(schema string) bool {
 	var buf nameBuffer
-	return string(buf.name(PostgreSQL, s.lex.sql, s.at(s.name.first).token)) == "pg_catalog"
+	return string(buf.name(PostgreSQL, s.lex.sql, s.at(s.name.first).token)) == schema
+}
+
+// isStandardView reports whether a function of information_schema is one of those
+// that its own views are made of. JDBC's driver calls one to find primary keys.
+func isStandardView(word []byte) bool {
+	switch string(word) {
+	case "_pg_expandarray", "_pg_index_position", "_pg_truetypid", "_pg_truetypmod", "_pg_char_max_length",
+		"_pg_char_octet_length", "_pg_numeric_precision", "_pg_numeric_precision_radix", "_pg_numeric_scale",
+		"_pg_datetime_precision", "_pg_interval_type":
+		return true
+	}
+	return false
 }
 
 // settingIsShown reports whether the first argument of set_config is a literal

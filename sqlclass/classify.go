@@ -15,6 +15,32 @@ func Classify(d Dialect, sql string) Info {
 	var s scan
 	s.lex = lexer{sql: sql, dialect: d}
 	s.run()
+	if s.lex.ambiguous {
+		return classifyBoth(&s)
+	}
+	return s.result()
+}
+
+// classifyBoth judges a text whose literals end elsewhere when
+// standard_conforming_strings is off: LIKE $1 ESCAPE '\' and a literal after it.
+// The text is what both readings say it is; a reading in which a literal does not
+// end, or a backslash stands outside of one, says nothing: a server that read it so
+// would refuse the text.
+func classifyBoth(s *scan) Info {
+	var other scan
+	other.lex = lexer{sql: s.lex.sql, dialect: s.lex.dialect, escapes: true}
+	other.run()
+	first, second := s.result(), other.result()
+	switch {
+	case other.lex.refused, first == second && first.Class == Read:
+		return first
+	case first.Class == Write && second.Class == Write:
+		first.Flags |= second.Flags
+		return first
+	}
+	s.broken = true
+	s.info.Flags |= other.info.Flags
+	s.hiddenSetting = s.hiddenSetting || other.hiddenSetting
 	return s.result()
 }
 

@@ -28,21 +28,24 @@
 //
 // # Settings
 //
-// PostgreSQL is assumed to run with a client encoding of UTF-8. The text is read
-// as with standard_conforming_strings on, which is the default; where the text
-// would be cut differently with the setting off, the answer is Unknown. On SQL
+// PostgreSQL is assumed to run with a client encoding of UTF-8. The setting
+// standard_conforming_strings may be on, which is the default, or off: where the
+// text would be cut differently, both readings have to be reads. On SQL
 // Server, QUOTED_IDENTIFIER may be on or off.
 //
-// The PostgreSQL rules were compared with servers of versions 15 and 18: every read
-// in testdata runs on a hot standby, no locking read does. The SQL Server rules
-// follow its documentation and are narrower.
+// The PostgreSQL rules are compared with servers of versions 15 and 18 by the tests
+// of internal/corpus: 1,500 statements of applications, tools and manuals, every
+// function on the list of harmless ones, and mutated statements run on a hot standby,
+// and none that it refuses or that leaves something behind is a Read. The SQL Server
+// rules follow its documentation and are narrower.
 //
 // # Functions on no list
 //
 // A text that is Unknown only because it calls functions on no list carries the
 // flag UnlistedCalls. A caller that knows the functions of its database can ask
 // for their names with Functions and take the text for a Read when each of them is
-// stable, immutable or Harmless.
+// stable, immutable or Harmless. What views hide can be found by the names that
+// Relations gives.
 //
 // The package has no state, does no I/O and may be used from any goroutine.
 package sqlclass

@@ -36,3 +36,16 @@ func ExampleFunctions() {
 	// app.add_tax
 	// "Total"
 }
+
+func ExampleRelations() {
+	sql := `WITH paid AS (SELECT * FROM app.orders o JOIN "Payments" p USING (id)) SELECT * FROM paid, users WHERE note <> ' FROM x'`
+	sqlclass.Relations(sqlclass.PostgreSQL, sql, func(name string) bool {
+		fmt.Println(name)
+		return true
+	})
+	// Output:
+	// app.orders
+	// "Payments"
+	// paid
+	// users
+}

@@ -31,6 +31,9 @@ func Harmless(d Dialect, name string) bool {
 	if d == SQLServer {
 		return transactHarmless.has(buf.fold(name))
 	}
+	if rest, ok := strings.CutPrefix(name, "information_schema."); ok {
+		return isStandardView(buf.fold(rest)) && lower(rest) == rest
+	}
 	word := buf.fold(strings.TrimPrefix(name, "pg_catalog."))
 	return string(word) == strings.TrimPrefix(name, "pg_catalog.") && postgresHarmless.has(word)
 }

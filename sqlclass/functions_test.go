@@ -64,6 +64,8 @@ func TestFunctionsStops(t *testing.T) {
 func TestHarmless(t *testing.T) {
 	for name, want := range map[string]bool{
 		"lower": true, "pg_catalog.lower": true, "random": true, "pg_total_relation_size": true,
+		"information_schema._pg_expandarray": true, "information_schema._PG_EXPANDARRAY": false,
+		"information_schema.lower": false, "_pg_expandarray": false, "app._pg_expandarray": false,
 		"": false, "LOWER": false, `"Lower"`: false, "app.lower": false, "pg_catalog.app.lower": false,
 		"nextval": false, "set_config": false, "pg_sleep": false, "add_tax": false, "pg_catalog.": false,
 		"a_name_that_is_longer_than_every_name_that_could_ever_be_on_one_of_the_lists": false,

@@ -46,6 +46,10 @@ func FuzzClassify(f *testing.F) {
 			require.NotEmpty(t, name)
 			return true
 		})
+		Relations(d, sql, func(name string) bool {
+			require.NotEmpty(t, name)
+			return true
+		})
 		if info.Class != Read {
 			return
 		}

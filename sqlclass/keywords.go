@@ -141,10 +141,10 @@ func keywordOf(d Dialect, word string) keyword {
 	if first >= 26 {
 		return kwNone
 	}
-	if kw := findWord(sharedWords[first], word); kw != kwNone || d != SQLServer {
+	if kw := findWord(sharedIndex, first, word); kw != kwNone || d != SQLServer {
 		return kw
 	}
-	return findWord(transactWords[first], word)
+	return findWord(transactIndex, first, word)
 }
 
 type wordEntry struct {
@@ -152,14 +152,42 @@ type wordEntry struct {
 	kw   keyword
 }
 
-func findWord(entries []wordEntry, word string) keyword {
+// wordIndex finds keywords by first letter and length. The bits of lengths answer
+// for most words, which are none, from memory that is at hand.
+type wordIndex struct {
+	lengths [26]uint32
+	entries [26][longestWord + 1][]wordEntry
+}
+
+const longestWord = len("readcommittedlock")
+
+func findWord(index *wordIndex, first byte, word string) keyword {
+	n := len(word)
+	if n > longestWord || index.lengths[first]>>n&1 == 0 {
+		return kwNone
+	}
+	entries := index.entries[first][n]
 	for i := range entries {
-		if e := &entries[i]; len(e.word) == len(word) && equalFold(word, e.word) {
+		if e := &entries[i]; word[1]|0x20 == e.word[1] && equalFold(word, e.word) {
 			return e.kw
 		}
 	}
 	return kwNone
 }
+
+func indexOf(words *[26][]wordEntry) *wordIndex {
+	var index wordIndex
+	for first, list := range words {
+		for _, e := range list {
+			n := len(e.word)
+			index.lengths[first] |= 1 << n
+			index.entries[first][n] = append(index.entries[first][n], e)
+		}
+	}
+	return &index
+}
+
+var sharedIndex, transactIndex = indexOf(&sharedWords), indexOf(&transactWords)
 
 // sharedWords by first letter.
 var sharedWords = [26][]wordEntry{
@@ -232,6 +260,7 @@ var transactWords = [26][]wordEntry{
 	'h' - 'a': {{"holdlock", kwLockHint}},
 	'i' - 'a': {{"if", kwStartsAnother}},
 	'k' - 'a': {{"kill", kwStartsAnother}},
+	'l' - 'a': {{"lineno", kwStartsAnother}},
 	'n' - 'a': {{"nolock", kwSnapshotHint}},
 	'o' - 'a': {{"open", kwStartsAnother}, {"output", kwStartsAnother}},
 	'p' - 'a': {{"paglock", kwLockHint}, {"print", kwStartsAnother}},

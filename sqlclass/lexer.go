@@ -50,6 +50,10 @@ type lexer struct {
 	// afterEscape remembers that the last token was an E'' literal. A literal
 	// that follows on the next line continues it and has its escapes too.
 	afterEscape bool
+	// escapes reads plain literals as with standard_conforming_strings off;
+	// ambiguous says that a literal would then end elsewhere, refused that no
+	// server takes the text: a literal does not end. See plainString.
+	escapes, ambiguous, refused bool
 }
 
 // Character groups, looked up once per byte.
@@ -86,6 +90,8 @@ var charGroup = func() (t [256]uint8) {
 // mayBeSkipped are the bytes that white space and comments begin with.
 var mayBeSkipped = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, '\f': true, '-': true, '/': true}
 
+var oneBlank = [256]uint8{' ': 1}
+
 // wordByte are the bytes that go on with a word.
 var wordByte = func() (t [256]bool) {
 	for c, group := range charGroup {
@@ -99,7 +105,12 @@ func (l *lexer) next() token {
 	afterEscape := l.afterEscape
 	l.afterEscape = false
 	start := l.pos
+	if start < len(l.sql) {
+		// Whether one blank comes is a toss-up, so no branch is spent on it.
+		start += int(oneBlank[l.sql[start]])
+	}
 	if start < len(l.sql) && mayBeSkipped[l.sql[start]] {
+		l.pos = start
 		if !l.skipBlanks() {
 			return newToken(tokBad, l.pos, len(l.sql))
 		}
@@ -113,12 +124,16 @@ func (l *lexer) next() token {
 	case chLetter:
 		return l.word(start)
 	case chPunct:
+		if c == ',' || c == '(' || c == ')' {
+			l.pos = start + 1
+			return newCharToken(tokPunct, c, start, l.pos)
+		}
 		return l.punct(start, c)
 	case chOp:
 		if l.dialect == SQLServer && (c == '@' || c == '#') {
 			return l.sigil(start, c)
 		}
-		l.pos++
+		l.pos = start + 1
 		return newCharToken(tokOp, c, start, l.pos)
 	case chQuote:
 		return l.plainString(start, start, afterEscape)
@@ -129,6 +144,7 @@ func (l *lexer) next() token {
 	case chDollar:
 		return l.dollar(start)
 	}
+	l.refused = l.refused || c == '\\'
 	return l.bad(start)
 }
 
@@ -221,9 +237,13 @@ func (l *lexer) prefixed(start, i int) (token, bool) {
 		if s[i] == '\'' && l.dialect == PostgreSQL {
 			return l.escapeString(start, i), true
 		}
-	case 'n', 'b', 'x':
+	case 'n':
 		if s[i] == '\'' {
 			return l.plainString(start, i, false), true
+		}
+	case 'b', 'x':
+		if s[i] == '\'' {
+			return l.bitString(start, i), true
 		}
 	case 'u':
 		if l.dialect != PostgreSQL || s[i] != '&' || i+1 >= len(s) {

@@ -44,7 +44,8 @@ func (l *lexer) skipComment() bool {
 // With standard_conforming_strings off, PostgreSQL takes a backslash before a
 // quote for an escape. The setting cannot be seen from the text. The two
 // readings differ only in where the literal ends; if no other quote follows, the
-// second reading does not end at all and the server refuses the text.
+// second reading does not end at all and the server refuses the text. Otherwise
+// the text is read a second time, see classifyBoth.
 func (l *lexer) plainString(start, open int, continuesEscape bool) token {
 	s, i := l.sql, open+1
 	slashes, anySlash := 0, false
@@ -56,9 +57,13 @@ func (l *lexer) plainString(start, open int, continuesEscape bool) token {
 			i++
 			continue
 		case '\'':
-			ambiguous := slashes%2 == 1 && l.dialect == PostgreSQL
-			if ambiguous && strings.IndexByte(s[i+1:], '\'') >= 0 {
-				return l.bad(start)
+			if slashes%2 == 1 && l.dialect == PostgreSQL {
+				if l.escapes {
+					i++
+					slashes = 0
+					continue
+				}
+				l.ambiguous = l.ambiguous || strings.IndexByte(s[i+1:], '\'') >= 0
 			}
 			if i+1 < len(s) && s[i+1] == '\'' {
 				i += 2
@@ -75,7 +80,19 @@ func (l *lexer) plainString(start, open int, continuesEscape bool) token {
 		slashes = 0
 		i++
 	}
+	l.refused = true
 	return l.bad(start)
+}
+
+// bitString reads B'..' and X'..', which have no escapes under any setting.
+func (l *lexer) bitString(start, open int) token {
+	n := strings.IndexByte(l.sql[open+1:], '\'')
+	if n < 0 {
+		l.refused = true
+		return l.bad(start)
+	}
+	l.pos = open + 1 + n + 1
+	return newToken(tokString, start, l.pos)
 }
 
 // escapeString reads E'..', where a backslash takes the next byte with it.
@@ -97,6 +114,7 @@ func (l *lexer) escapeString(start, open int) token {
 		}
 		i++
 	}
+	l.refused = true
 	return l.bad(start)
 }
 

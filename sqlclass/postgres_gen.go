@@ -112,7 +112,7 @@ var postgresHarmless = nameTable{
 		"textregexeq textregexne time_larger timedate_pl timestamptz timetz_hash timetz_send to_regclass " +
 		"to_tsvector ts_headline ts_match_qv ts_match_tq ts_match_tt ts_match_vq tsquery_and tsquery_cmp " +
 		"tsquery_not tsquerysend tsvector_eq tsvector_ge tsvector_gt tsvector_le tsvector_lt tsvector_ne " +
-		"unknownsend varbit_send varcharsend xid8_larger xmlvalidate ",
+		"txid_status unknownsend varbit_send varcharsend xid8_larger xmlvalidate ",
 	12: "array_append array_larger array_length array_remove arrayoverlap bitshiftleft box_above_eq " +
 		"box_below_eq box_distance box_overleft bpchariclike btequalimage btfloat48cmp btfloat84cmp " +
 		"circle_above circle_below circle_right convert_from current_user date_smaller enum_smaller " +
@@ -143,12 +143,13 @@ var postgresHarmless = nameTable{
 		"float8_var_pop int2_avg_accum int2vectorsend int4_avg_accum int4multirange int8multirange " +
 		"json_each_text json_to_record jsonb_contains line_intersect lseg_intersect make_timestamp " +
 		"mul_d_interval multirange_cmp network_larger numeric_larger numeric_uminus oidvectortypes " +
-		"pg_backend_pid pg_column_size pg_get_ruledef pg_get_viewdef pg_lsn_smaller pg_size_pretty " +
-		"point_distance poly_contained poly_overabove poly_overbelow poly_overright quote_nullable " +
-		"range_adjacent range_contains range_overlaps range_overleft regexp_matches regexp_replace " +
-		"regr_intercept similar_escape timestamp_hash timestamp_send timestamptz_eq timestamptz_ge " +
-		"timestamptz_gt timestamptz_le timestamptz_lt timestamptz_mi timestamptz_ne timetz_smaller " +
-		"timetztypmodin to_regoperator tsq_mcontained tsquery_phrase tstzmultirange varbittypmodin ",
+		"pg_backend_pid pg_column_size pg_get_ruledef pg_get_viewdef pg_lock_status pg_lsn_smaller " +
+		"pg_size_pretty pg_xact_status point_distance poly_contained poly_overabove poly_overbelow " +
+		"poly_overright quote_nullable range_adjacent range_contains range_overlaps range_overleft " +
+		"regexp_matches regexp_replace regr_intercept similar_escape timestamp_hash timestamp_send " +
+		"timestamptz_eq timestamptz_ge timestamptz_gt timestamptz_le timestamptz_lt timestamptz_mi " +
+		"timestamptz_ne timetz_smaller timetztypmodin to_regoperator tsq_mcontained tsquery_phrase " +
+		"tstzmultirange varbittypmodin ",
 	15: "array_positions array_to_string bpcharicregexeq bpcharicregexne circle_distance circle_overleft " +
 		"clock_timestamp col_description current_schemas current_setting float8_regr_sxx float8_regr_sxy " +
 		"float8_regr_syy float8_var_samp gen_random_uuid generate_series hash_multirange hashoidextended " +
@@ -170,11 +171,11 @@ var postgresHarmless = nameTable{
 		"interval_pl_time interval_smaller intervaltypmodin json_build_array json_object_keys " +
 		"json_strip_nulls json_to_tsvector jsonb_exists_all jsonb_exists_any jsonb_object_agg " +
 		"jsonb_path_match jsonb_path_query justify_interval macaddr8_set7bit make_timestamptz " +
-		"multirange_minus multirange_union numrange_subdiff pg_collation_for pg_database_size " +
-		"pg_jit_available pg_mcv_list_send pg_relation_size pg_snapshot_send pg_snapshot_xmax " +
-		"pg_snapshot_xmin pg_stat_get_slru pg_trigger_depth phraseto_tsquery regcollationsend " +
-		"regnamespacesend regproceduresend time_mi_interval time_pl_interval timestamp_larger " +
-		"timestamptz_send ",
+		"multirange_minus multirange_union numrange_subdiff pg_blocking_pids pg_collation_for " +
+		"pg_database_size pg_jit_available pg_mcv_list_send pg_prepared_xact pg_relation_size " +
+		"pg_snapshot_send pg_snapshot_xmax pg_snapshot_xmin pg_stat_get_slru pg_trigger_depth " +
+		"phraseto_tsquery regcollationsend regnamespacesend regproceduresend time_mi_interval " +
+		"time_pl_interval timestamp_larger timestamptz_send ",
 	17: "array_to_tsvector booland_statefunc bpchar_pattern_ge bpchar_pattern_gt bpchar_pattern_le " +
 		"bpchar_pattern_lt circle_contain_pt date_eq_timestamp date_ge_timestamp date_gt_timestamp " +
 		"date_le_timestamp date_lt_timestamp date_ne_timestamp daterange_subdiff float8_covar_samp " +
@@ -182,11 +183,12 @@ var postgresHarmless = nameTable{
 		"int8range_subdiff json_array_length json_build_object json_extract_path json_object_field " +
 		"json_to_recordset jsonb_build_array jsonb_delete_path jsonb_object_keys jsonb_path_exists " +
 		"jsonb_strip_nulls jsonb_to_tsvector numeric_div_trunc numeric_pl_pg_lsn pg_conf_load_time " +
-		"pg_control_system pg_get_partkeydef pg_get_triggerdef pg_is_in_recovery pg_mcv_list_items " +
-		"pg_ndistinct_send pg_node_tree_send pg_partition_root pg_partition_tree pg_timezone_names " +
-		"pt_contained_poly regdictionarysend shobj_description similar_to_escape timestamp_eq_date " +
-		"timestamp_ge_date timestamp_gt_date timestamp_le_date timestamp_lt_date timestamp_ne_date " +
-		"timestamp_smaller timestamptypmodin tstzrange_subdiff tsvector_to_array txid_snapshot_xip ",
+		"pg_control_system pg_get_partkeydef pg_get_triggerdef pg_hba_file_rules pg_is_in_recovery " +
+		"pg_mcv_list_items pg_ndistinct_send pg_node_tree_send pg_partition_root pg_partition_tree " +
+		"pg_timezone_names pt_contained_poly regdictionarysend shobj_description similar_to_escape " +
+		"timestamp_eq_date timestamp_ge_date timestamp_gt_date timestamp_le_date timestamp_lt_date " +
+		"timestamp_ne_date timestamp_smaller timestamptypmodin tstzrange_subdiff tsvector_to_array " +
+		"txid_snapshot_xip ",
 	18: "bttext_pattern_cmp btvarstrequalimage date_cmp_timestamp float8_stddev_samp fmgr_sql_validator " +
 		"has_type_privilege hashbpcharextended hashfloat4extended hashfloat8extended int2_avg_accum_inv " +
 		"int4_avg_accum_inv interval_pl_timetz json_array_element jsonb_array_length jsonb_build_object " +
@@ -227,26 +229,27 @@ var postgresHarmless = nameTable{
 		"has_parameter_privilege interval_pl_timestamptz json_array_element_text json_populate_recordset " +
 		"jsonb_extract_path_text jsonb_object_field_text multirange_before_range pg_available_extensions " +
 		"pg_collation_is_visible pg_get_function_sqlbody pg_get_statisticsobjdef pg_indexam_has_property " +
-		"pg_is_other_temp_schema pg_last_wal_receive_lsn pg_stat_get_backend_pid pg_stat_get_db_sessions " +
-		"pg_stat_get_dead_tuples pg_stat_get_live_tuples pg_stat_get_wal_senders pg_tablespace_databases " +
-		"pg_ts_config_is_visible pg_ts_parser_is_visible range_before_multirange timestamp_hash_extended " +
-		"timestamptz_mi_interval timestamptz_pl_interval ",
+		"pg_is_other_temp_schema pg_is_wal_replay_paused pg_last_wal_receive_lsn pg_stat_get_backend_pid " +
+		"pg_stat_get_db_sessions pg_stat_get_dead_tuples pg_stat_get_live_tuples pg_stat_get_wal_senders " +
+		"pg_tablespace_databases pg_ts_config_is_visible pg_ts_parser_is_visible range_before_multirange " +
+		"timestamp_hash_extended timestamptz_mi_interval timestamptz_pl_interval ",
 	24: "has_any_column_privilege has_tablespace_privilege hash_multirange_extended json_array_elements_text " +
 		"jsonb_array_element_text jsonb_populate_recordset multirange_contains_elem pg_conversion_is_visible " +
-		"pg_get_replication_slots pg_postmaster_start_time pg_relation_is_updatable pg_stat_get_backend_dbid " +
-		"pg_stat_get_db_deadlocks pg_stat_get_subscription pg_stat_get_vacuum_count pg_stat_get_wal_receiver " +
-		"postgresql_fdw_validator satisfies_hash_partition timestamp_eq_timestamptz timestamp_ge_timestamptz " +
-		"timestamp_gt_timestamptz timestamp_le_timestamptz timestamp_lt_timestamptz timestamp_ne_timestamptz " +
-		"timestamptz_eq_timestamp timestamptz_ge_timestamp timestamptz_gt_timestamp timestamptz_le_timestamp " +
-		"timestamptz_lt_timestamp timestamptz_ne_timestamp txid_visible_in_snapshot ",
+		"pg_get_replication_slots pg_get_shmem_allocations pg_postmaster_start_time pg_relation_is_updatable " +
+		"pg_stat_get_backend_dbid pg_stat_get_db_deadlocks pg_stat_get_subscription pg_stat_get_vacuum_count " +
+		"pg_stat_get_wal_receiver postgresql_fdw_validator satisfies_hash_partition timestamp_eq_timestamptz " +
+		"timestamp_ge_timestamptz timestamp_gt_timestamptz timestamp_le_timestamptz timestamp_lt_timestamptz " +
+		"timestamp_ne_timestamptz timestamptz_eq_timestamp timestamptz_ge_timestamp timestamptz_gt_timestamp " +
+		"timestamptz_le_timestamp timestamptz_lt_timestamp timestamptz_ne_timestamp txid_visible_in_snapshot ",
 	25: "jsonb_array_elements_text jsonb_path_query_array_tz jsonb_path_query_first_tz " +
 		"multirange_adjacent_range multirange_contains_range multirange_overlaps_range " +
 		"multirange_overleft_range pg_extension_update_paths pg_get_function_arguments " +
-		"pg_get_publication_tables pg_stat_get_analyze_count pg_stat_get_backend_idset " +
-		"pg_stat_get_backend_start pg_stat_get_db_blocks_hit pg_stat_get_db_temp_bytes " +
-		"pg_stat_get_db_temp_files pg_stat_get_progress_info pg_ts_template_is_visible " +
-		"range_adjacent_multirange range_contains_multirange range_overlaps_multirange " +
-		"range_overleft_multirange timestamp_cmp_timestamptz timestamptz_cmp_timestamp ",
+		"pg_get_publication_tables pg_show_all_file_settings pg_stat_get_analyze_count " +
+		"pg_stat_get_backend_idset pg_stat_get_backend_start pg_stat_get_db_blocks_hit " +
+		"pg_stat_get_db_temp_bytes pg_stat_get_db_temp_files pg_stat_get_progress_info " +
+		"pg_ts_template_is_visible range_adjacent_multirange range_contains_multirange " +
+		"range_overlaps_multirange range_overleft_multirange timestamp_cmp_timestamptz " +
+		"timestamptz_cmp_timestamp ",
 	26: "multirange_overright_range pg_relation_is_publishable pg_stat_get_backend_userid " +
 		"pg_stat_get_blocks_fetched pg_stat_get_db_active_time pg_stat_get_db_numbackends " +
 		"pg_stat_get_db_xact_commit pg_stat_get_function_calls pg_stat_get_tuples_deleted " +
@@ -260,17 +263,18 @@ var postgresHarmless = nameTable{
 		"pg_stat_get_autovacuum_count pg_stat_get_backend_activity pg_stat_get_db_blk_read_time " +
 		"pg_stat_get_db_conflict_lock pg_stat_get_db_xact_rollback pg_stat_get_ins_since_vacuum " +
 		"pg_stat_get_last_vacuum_time pg_stat_get_replication_slot pg_statistics_obj_is_visible ",
-	29: "multirange_contained_by_range pg_get_replica_identity_index pg_identify_object_as_address " +
-		"pg_indexam_progress_phasename pg_last_xact_replay_timestamp pg_stat_get_autoanalyze_count " +
-		"pg_stat_get_db_blk_write_time pg_stat_get_db_blocks_fetched pg_stat_get_db_sessions_fatal " +
-		"pg_stat_get_db_tuples_deleted pg_stat_get_db_tuples_fetched pg_stat_get_db_tuples_updated " +
-		"pg_stat_get_last_analyze_time pg_stat_get_mod_since_analyze range_contained_by_multirange ",
+	29: "multirange_contained_by_range pg_get_replica_identity_index pg_get_wal_replay_pause_state " +
+		"pg_identify_object_as_address pg_indexam_progress_phasename pg_last_xact_replay_timestamp " +
+		"pg_stat_get_autoanalyze_count pg_stat_get_db_blk_write_time pg_stat_get_db_blocks_fetched " +
+		"pg_stat_get_db_sessions_fatal pg_stat_get_db_tuples_deleted pg_stat_get_db_tuples_fetched " +
+		"pg_stat_get_db_tuples_updated pg_stat_get_last_analyze_time pg_stat_get_mod_since_analyze " +
+		"range_contained_by_multirange ",
 	30: "brin_minmax_multi_summary_send multirange_adjacent_multirange multirange_contains_multirange " +
-		"multirange_overlaps_multirange multirange_overleft_multirange pg_get_partition_constraintdef " +
-		"pg_stat_get_backend_wait_event pg_stat_get_backend_xact_start pg_stat_get_db_sessions_killed " +
-		"pg_stat_get_db_stat_reset_time pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_returned " +
-		"pg_stat_get_function_self_time pg_stat_get_snapshot_timestamp pg_stat_get_subscription_stats " +
-		"pg_stat_get_tuples_hot_updated ",
+		"multirange_overlaps_multirange multirange_overleft_multirange pg_get_backend_memory_contexts " +
+		"pg_get_partition_constraintdef pg_safe_snapshot_blocking_pids pg_stat_get_backend_wait_event " +
+		"pg_stat_get_backend_xact_start pg_stat_get_db_sessions_killed pg_stat_get_db_stat_reset_time " +
+		"pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_returned pg_stat_get_function_self_time " +
+		"pg_stat_get_snapshot_timestamp pg_stat_get_subscription_stats pg_stat_get_tuples_hot_updated ",
 	31: "multirange_overright_multirange pg_available_extension_versions pg_get_statisticsobjdef_columns " +
 		"pg_stat_get_backend_client_addr pg_stat_get_backend_client_port pg_stat_get_function_total_time ",
 	32: "multirange_intersect_agg_transfn pg_stat_get_db_checksum_failures pg_stat_get_db_conflict_snapshot " +
@@ -347,14 +351,14 @@ var postgresRefused = nameTable{
 	8:  "currtid2 lo_lseek pg_sleep ",
 	9:  "lo_tell64 pg_cursor pg_ls_dir ",
 	10: "amvalidate lo_lseek64 ts_rewrite ",
-	11: "pg_get_aios txid_status ",
+	11: "pg_get_aios ",
 	12: "array_sample pg_ls_logdir pg_ls_tmpdir pg_ls_waldir pg_read_file pg_sleep_for pg_stat_file " +
 		"query_to_xml table_to_xml ",
 	13: "array_shuffle cursor_to_xml random_normal schema_to_xml ",
-	14: "pg_lock_status pg_sleep_until pg_stat_get_io pg_xact_status ",
+	14: "pg_sleep_until pg_stat_get_io ",
 	15: "database_to_xml pg_walfile_name ",
-	16: "pg_blocking_pids pg_prepared_xact pg_read_file_old ",
-	17: "pg_hba_file_rules pg_ls_replslotdir pg_my_temp_schema plpgsql_validator ",
+	16: "pg_read_file_old ",
+	17: "pg_ls_replslotdir pg_my_temp_schema plpgsql_validator ",
 	18: "pg_current_logfile pg_current_wal_lsn pg_export_snapshot pg_get_wait_events pg_ls_summariesdir " +
 		"pg_stat_have_stats query_to_xmlschema table_to_xmlschema ",
 	19: "cursor_to_xmlschema pg_ls_logicalmapdir pg_read_binary_file schema_to_xmlschema ",
@@ -363,19 +367,17 @@ var postgresRefused = nameTable{
 		"pg_prepared_statement ",
 	22: "pg_ident_file_mappings pg_last_committed_xact pg_sequence_last_value pg_stat_get_backend_io " +
 		"pg_walfile_name_offset ",
-	23: "pg_is_wal_replay_paused pg_ls_archive_statusdir pg_stat_get_backend_wal pg_wal_summary_contents ",
-	24: "pg_current_wal_flush_lsn pg_get_multixact_members pg_get_shmem_allocations pg_xact_commit_timestamp " +
-		"txid_current_if_assigned ",
-	25: "pg_current_wal_insert_lsn pg_replication_origin_oid pg_show_all_file_settings " +
-		"pg_stat_get_xact_numscans pg_try_advisory_xact_lock ",
+	23: "pg_ls_archive_statusdir pg_stat_get_backend_wal pg_wal_summary_contents ",
+	24: "pg_current_wal_flush_lsn pg_get_multixact_members pg_xact_commit_timestamp txid_current_if_assigned ",
+	25: "pg_current_wal_insert_lsn pg_replication_origin_oid pg_stat_get_xact_numscans " +
+		"pg_try_advisory_xact_lock ",
 	26: "pg_available_wal_summaries query_to_xml_and_xmlschema table_to_xml_and_xmlschema ",
 	27: "pg_get_wal_summarizer_state pg_notification_queue_usage pg_stat_get_xact_blocks_hit " +
 		"schema_to_xml_and_xmlschema ",
 	28: "pg_advisory_xact_lock_shared pg_get_wal_resource_managers pg_logical_slot_peek_changes ",
 	29: "database_to_xml_and_xmlschema pg_event_trigger_ddl_commands pg_get_shmem_allocations_numa " +
-		"pg_get_wal_replay_pause_state pg_stat_get_recovery_prefetch ",
-	30: "pg_current_xact_id_if_assigned pg_get_backend_memory_contexts pg_replication_origin_progress " +
-		"pg_safe_snapshot_blocking_pids ",
+		"pg_stat_get_recovery_prefetch ",
+	30: "pg_current_xact_id_if_assigned pg_replication_origin_progress ",
 	31: "pg_stat_get_xact_blocks_fetched pg_stat_get_xact_function_calls pg_stat_get_xact_tuples_deleted " +
 		"pg_stat_get_xact_tuples_fetched pg_stat_get_xact_tuples_updated pg_xact_commit_timestamp_origin ",
 	32: "binary_upgrade_add_sub_rel_state binary_upgrade_set_missing_value pg_event_trigger_dropped_objects " +

@@ -79,3 +79,33 @@ func (r *relations) fromFollows() bool {
 		}
 	}
 }
+
+// transactFiller is filler for SQL Server: TOP (1) t, IF EXISTS t, STATISTICS t.
+func (r *relations) transactFiller(text string, next token, named bool) bool {
+	switch {
+	case equalFold(text, "top") && next.kind == tokPunct && next.char == '(':
+		r.skipParentheses()
+		return true
+	case equalFold(text, "if"), equalFold(text, "exists"), equalFold(text, "statistics"):
+		return named
+	}
+	return false
+}
+
+// skipParentheses moves past what stands in parentheses, or to the end of the text.
+func (r *relations) skipParentheses() {
+	for depth := 0; ; {
+		t := r.lex.next()
+		switch {
+		case t.kind == tokEOF, t.kind == tokBad:
+			r.lex.pos = len(r.lex.sql)
+			return
+		case t.kind == tokPunct && t.char == '(':
+			depth++
+		case t.kind == tokPunct && t.char == ')':
+			if depth--; depth == 0 {
+				return
+			}
+		}
+	}
+}

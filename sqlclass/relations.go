@@ -223,27 +223,7 @@ func (r *relations) filler(m *mark) bool {
 	named := next.kind == tokWord || next.kind == tokQuoted || next.kind == tokOpaque
 	switch {
 	case r.lex.dialect == SQLServer:
-		if equalFold(text, "top") && next.kind == tokPunct && next.char == '(' {
-			for depth := 0; ; {
-				t := r.lex.next()
-				if t.kind == tokEOF || t.kind == tokBad {
-					r.lex.pos = len(r.lex.sql)
-					return true
-				}
-				if t.kind == tokPunct && t.char == '(' {
-					depth++
-				}
-				if t.kind == tokPunct && t.char == ')' {
-					if depth--; depth == 0 {
-						return true
-					}
-				}
-			}
-		}
-		if !equalFold(text, "if") && !equalFold(text, "exists") {
-			return equalFold(text, "statistics") && named
-		}
-		return named
+		return r.transactFiller(text, next, named)
 	case equalFold(text, "only"), equalFold(text, "lateral"):
 		return true
 	case equalFold(text, "rows"):

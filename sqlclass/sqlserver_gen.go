@@ -16,8 +16,8 @@ var transactHarmless = nameTable{
 	8: "app_name checksum col_name compress datediff datename datepart greatest grouping openjson patindex " +
 		"suser_id try_cast ",
 	9: "bit_count charindex concat_ws count_big cume_dist datetrunc hashbytes host_name index_col is_member " +
-		"isnumeric object_id quotename replicate schema_id substring suser_sid translate try_parse type_name " +
-		"user_name ",
+		"isnumeric object_id parsename quotename replicate schema_id substring suser_sid translate try_parse " +
+		"type_name user_name ",
 	10: "col_length datalength decompress dense_rank difference getutcdate json_array json_query json_value " +
 		"last_value left_shift row_number string_agg suser_name ",
 	11: "date_bucket first_value grouping_id json_modify json_object object_name right_shift schema_name " +
@@ -26,7 +26,8 @@ var transactHarmless = nameTable{
 	13: "datefromparts formatmessage indexproperty is_rolemember json_arrayagg string_escape timefromparts ",
 	14: "columnproperty json_objectagg objectproperty original_login serverproperty sysutcdatetime ",
 	15: "binary_checksum generate_series percentile_cont percentile_disc ",
-	16: "current_timezone is_srvrolemember json_path_exists objectpropertyex todatetimeoffset ",
+	16: "crypt_gen_random current_timezone is_srvrolemember json_path_exists objectpropertyex " +
+		"todatetimeoffset ",
 	17: "datetimefromparts has_perms_by_name object_definition sysdatetimeoffset ",
 	18: "databasepropertyex datetime2fromparts object_schema_name ",
 	19: "current_timezone_id ",

@@ -13,6 +13,9 @@ func (s *scan) transactWord(m *mark) {
 	}
 	switch m.kw {
 	case kwNone:
+		if s.endsConversation(m) {
+			s.another()
+		}
 		return
 	case kwSelect:
 		if !s.selectMayFollow() {
@@ -54,9 +57,19 @@ func (s *scan) transactWord(m *mark) {
 			s.another()
 		}
 	case kwBegin, kwBulk, kwCheckpoint, kwClose, kwDBCC, kwDeallocate, kwDeclare, kwExec, kwExecute,
-		kwSet, kwStartsAnother:
+		kwLoad, kwSet, kwStartsAnother:
 		s.another()
 	}
+}
+
+// endsConversation recognises END, GET and MOVE CONVERSATION by their second word:
+// the first one ends a CASE or names a column elsewhere.
+func (s *scan) endsConversation(m *mark) bool {
+	if !s.prev().isName() || s.prev().ident || !equalFold(s.lex.sql[m.start:m.end], "conversation") {
+		return false
+	}
+	first := s.lex.sql[s.prev().start:s.prev().end]
+	return equalFold(first, "end") || equalFold(first, "get") || equalFold(first, "move")
 }
 
 // another notes that a second statement begins within what looked like a query.

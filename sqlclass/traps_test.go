@@ -48,6 +48,11 @@ func TestPrefixTraps(t *testing.T) {
 		{sqlclass.PostgreSQL, "SELECT 'RETURNING' || $1", sqlclass.Read},
 		{sqlclass.SQLServer, "SELECT * FROM [users]", sqlclass.Read},
 
+		// An alias with columns, unless its name is suspicious.
+		{sqlclass.PostgreSQL, "SELECT * FROM users u(a, b)", sqlclass.Read},
+		{sqlclass.PostgreSQL, "SELECT * FROM users nextval(a, b)", sqlclass.Write},
+		{sqlclass.PostgreSQL, "SELECT '' set_config('a', 'b', false)", sqlclass.Unknown},
+
 		// Writes that return rows.
 		{sqlclass.PostgreSQL, `INSERT INTO "users" ("name") VALUES ($1) RETURNING "id"`, sqlclass.Write},
 		{sqlclass.PostgreSQL, `UPDATE "users" SET "name"=$1 WHERE "id" = $2 RETURNING *`, sqlclass.Write},

@@ -114,7 +114,7 @@ SELECT 1)
 ====
 SELECT E'unterminated\'
 ====
-SELECT 'a\', 'b'
+SELECT 'a\', '; DELETE FROM users; --'
 ====
 SELECT 'a\''; DELETE FROM tree WHERE id = 7000; --'
 ====

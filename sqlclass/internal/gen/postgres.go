@@ -14,6 +14,9 @@ const harmlessVolatile = `
 	pg_control_checkpoint pg_control_init pg_control_recovery pg_control_system pg_jit_available
 	pg_database_size pg_tablespace_size pg_relation_size pg_table_size pg_indexes_size pg_total_relation_size
 	pg_partition_ancestors pg_partition_tree
+	pg_is_wal_replay_paused pg_get_wal_replay_pause_state pg_xact_status txid_status
+	pg_blocking_pids pg_safe_snapshot_blocking_pids pg_lock_status pg_prepared_xact
+	pg_get_backend_memory_contexts pg_get_shmem_allocations pg_show_all_file_settings pg_hba_file_rules
 	pg_collation_actual_version pg_database_collation_actual_version`
 
 // dangerousStable are functions that pg_proc calls stable or immutable and that a

@@ -22,7 +22,7 @@ const transactHarmless = `
 	ascii char charindex concat concat_ws datalength difference format left len lower ltrim nchar patindex
 	quotename replace replicate reverse right rtrim soundex space str string_escape string_split stuff
 	substring translate trim unicode upper
-	newid checksum binary_checksum hashbytes isnumeric compress decompress generate_series formatmessage
+	newid crypt_gen_random parsename checksum binary_checksum hashbytes isnumeric compress decompress generate_series formatmessage
 	db_id db_name object_id object_name object_schema_name schema_id schema_name type_id type_name
 	col_name col_length columnproperty objectproperty objectpropertyex databasepropertyex serverproperty
 	index_col indexproperty typeproperty object_definition

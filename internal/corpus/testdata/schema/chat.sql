@@ -1,0 +1,23 @@
+-- A team chat, after the queries of Mattermost and Rocket.Chat.
+CREATE TABLE teams (id varchar(26) PRIMARY KEY, displayname varchar(64), name varchar(64) UNIQUE, type varchar(1), createat bigint, deleteat bigint DEFAULT 0, alloweddomains text, schemeid varchar(26));
+CREATE TABLE users (id varchar(26) PRIMARY KEY, username varchar(64) UNIQUE, email varchar(128) UNIQUE, nickname varchar(64), firstname varchar(64), lastname varchar(64), roles text, props jsonb, notifyprops jsonb, locale varchar(5), createat bigint, updateat bigint, deleteat bigint DEFAULT 0, lastlogin bigint);
+CREATE TABLE channels (id varchar(26) PRIMARY KEY, teamid varchar(26), type varchar(1), name varchar(64), displayname varchar(64), header text, creatorid varchar(26), lastpostat bigint, totalmsgcount bigint, createat bigint, deleteat bigint DEFAULT 0, shared boolean, extraupdateat bigint);
+CREATE TABLE posts (id varchar(26) PRIMARY KEY, createat bigint, updateat bigint, editat bigint, deleteat bigint DEFAULT 0, ispinned boolean, userid varchar(26), channelid varchar(26), rootid varchar(26) DEFAULT '', message text, type varchar(26) DEFAULT '', props jsonb, hashtags text, fileids jsonb, hasreactions boolean);
+CREATE TABLE threads (postid varchar(26) PRIMARY KEY, channelid varchar(26), replycount bigint, lastreplyat bigint, participants jsonb, threaddeleteat bigint);
+CREATE TABLE threadmemberships (postid varchar(26), userid varchar(26), following boolean, lastviewed bigint, lastupdated bigint, unreadmentions bigint, PRIMARY KEY (postid, userid));
+CREATE TABLE channelmembers (channelid varchar(26), userid varchar(26), roles text, lastviewedat bigint, msgcount bigint, mentioncount bigint, notifyprops jsonb, lastupdateat bigint, schemeuser boolean, schemeadmin boolean, PRIMARY KEY (channelid, userid));
+CREATE TABLE teammembers (teamid varchar(26), userid varchar(26), roles text, deleteat bigint, schemeuser boolean, createat bigint, PRIMARY KEY (teamid, userid));
+CREATE TABLE reactions (userid varchar(26), postid varchar(26), emojiname varchar(64), createat bigint, deleteat bigint, channelid varchar(26), PRIMARY KEY (postid, userid, emojiname));
+CREATE TABLE fileinfo (id varchar(26) PRIMARY KEY, creatorid varchar(26), postid varchar(26), createat bigint, deleteat bigint, path text, name text, extension text, size bigint, content text, channelid varchar(26));
+CREATE TABLE sessions (id varchar(26) PRIMARY KEY, token varchar(26), createat bigint, expiresat bigint, lastactivityat bigint, userid varchar(26), deviceid text, props jsonb);
+CREATE TABLE status (userid varchar(26) PRIMARY KEY, status varchar(32), manual boolean, lastactivityat bigint);
+CREATE TABLE preferences (userid varchar(26), category varchar(32), name varchar(32), value text, PRIMARY KEY (userid, category, name));
+CREATE TABLE jobs (id varchar(26) PRIMARY KEY, type varchar(32), priority bigint, createat bigint, startat bigint, lastactivityat bigint, status varchar(32), progress bigint, data jsonb);
+CREATE TABLE systems (name varchar(64) PRIMARY KEY, value text);
+CREATE TABLE sidebarcategories (id varchar(128) PRIMARY KEY, userid varchar(26), teamid varchar(26), sortorder bigint, sorting varchar(64), type varchar(64), displayname varchar(64));
+CREATE TABLE sidebarchannels (channelid varchar(26), userid varchar(26), categoryid varchar(128), sortorder bigint, PRIMARY KEY (channelid, userid, categoryid));
+INSERT INTO users (id, username, email, props, notifyprops, createat, roles) VALUES ('u1', 'ann', 'ann@x.org', '{"bot": "no"}', '{"push": "all"}', 1, 'system_user'), ('u2', 'bob', 'bob@x.org', '{}', '{}', 2, 'system_admin');
+INSERT INTO teams (id, name, displayname, type) VALUES ('t1', 'core', 'Core', 'O');
+INSERT INTO channels (id, teamid, type, name, totalmsgcount, lastpostat) VALUES ('c1', 't1', 'O', 'town', 2, 5), ('c2', 't1', 'D', 'u1__u2', 0, 0);
+INSERT INTO channelmembers (channelid, userid, msgcount, mentioncount, lastviewedat) VALUES ('c1', 'u1', 1, 0, 3), ('c1', 'u2', 2, 1, 5);
+INSERT INTO posts (id, createat, updateat, userid, channelid, message, props) VALUES ('p1', 1, 1, 'u1', 'c1', 'hello there', '{}'), ('p2', 2, 2, 'u2', 'c1', 'hello again', '{"from_bot": "true"}');

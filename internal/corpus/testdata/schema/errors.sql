@@ -1,0 +1,24 @@
+-- An error tracker, after the queries of Sentry and GlitchTip (Django).
+CREATE TABLE sentry_organization (id bigserial PRIMARY KEY, name varchar(64), slug varchar(50) UNIQUE, status int, date_added timestamptz, flags bigint);
+CREATE TABLE sentry_project (id bigserial PRIMARY KEY, slug varchar(50), name varchar(200), organization_id bigint, status int, platform varchar(64), flags bigint, first_event timestamptz, date_added timestamptz);
+CREATE TABLE sentry_team (id bigserial PRIMARY KEY, organization_id bigint, slug varchar(50), name varchar(64), status int);
+CREATE TABLE sentry_projectteam (id bigserial PRIMARY KEY, project_id bigint, team_id bigint);
+CREATE TABLE auth_user (id bigserial PRIMARY KEY, password varchar(128), last_login timestamptz, username varchar(128) UNIQUE, email varchar(75), is_staff boolean, is_active boolean, is_superuser boolean, date_joined timestamptz);
+CREATE TABLE sentry_groupedmessage (id bigserial PRIMARY KEY, project_id bigint, level int, message text, culprit varchar(200), status int, substatus int, times_seen int, last_seen timestamptz, first_seen timestamptz, first_release_id bigint, resolved_at timestamptz, active_at timestamptz, short_id bigint, type int, data text, priority int);
+CREATE TABLE sentry_message (id bigserial PRIMARY KEY, group_id bigint, project_id bigint, message_id varchar(32), datetime timestamptz, data jsonb);
+CREATE TABLE sentry_release (id bigserial PRIMARY KEY, organization_id bigint, version varchar(250), date_added timestamptz, date_released timestamptz, major bigint, minor bigint, patch bigint, prerelease text, status int);
+CREATE TABLE sentry_release_project (id bigserial PRIMARY KEY, project_id bigint, release_id bigint, new_groups int, adopted timestamptz);
+CREATE TABLE sentry_environment (id bigserial PRIMARY KEY, organization_id bigint, name varchar(64));
+CREATE TABLE sentry_grouptagvalue (id bigserial PRIMARY KEY, project_id bigint, group_id bigint, key varchar(32), value varchar(200), times_seen int, last_seen timestamptz);
+CREATE TABLE sentry_rule (id bigserial PRIMARY KEY, project_id bigint, label varchar(64), data text, status int, environment_id bigint);
+CREATE TABLE sentry_activity (id bigserial PRIMARY KEY, project_id bigint, group_id bigint, type int, user_id bigint, datetime timestamptz, data text);
+CREATE TABLE sentry_groupassignee (id bigserial PRIMARY KEY, project_id bigint, group_id bigint UNIQUE, user_id bigint, team_id bigint, date_added timestamptz);
+CREATE TABLE sentry_organizationmember (id bigserial PRIMARY KEY, organization_id bigint, user_id bigint, role varchar(32), email varchar(75), flags bigint, token varchar(64));
+CREATE TABLE django_migrations (id serial PRIMARY KEY, app varchar(255), name varchar(255), applied timestamptz);
+CREATE TABLE django_session (session_key varchar(40) PRIMARY KEY, session_data text, expire_date timestamptz);
+CREATE TABLE django_content_type (id serial PRIMARY KEY, app_label varchar(100), model varchar(100));
+CREATE TABLE outbox (id bigserial PRIMARY KEY, shard_scope int, shard_identifier bigint, category int, object_identifier bigint, payload jsonb, scheduled_for timestamptz, date_added timestamptz);
+INSERT INTO sentry_organization (name, slug, status) VALUES ('Acme', 'acme', 0);
+INSERT INTO sentry_project (slug, organization_id, status) VALUES ('web', 1, 0);
+INSERT INTO sentry_groupedmessage (project_id, message, status, times_seen, last_seen, first_seen) VALUES (1, 'boom', 0, 10, now(), now()), (1, 'crash', 1, 2, now(), now());
+INSERT INTO sentry_message (group_id, project_id, message_id, datetime, data) VALUES (1, 1, 'm1', now(), '{"tags": {"os": "linux"}, "frames": [{"file": "a.go", "line": 3}]}');

@@ -1,0 +1,28 @@
+-- Identity management, after the queries of Keycloak (Hibernate), Ory and Zitadel.
+CREATE TABLE realm (id varchar(36) PRIMARY KEY, name varchar(255) UNIQUE, enabled boolean, ssl_required varchar(255), access_token_lifespan int);
+CREATE TABLE realm_attribute (name varchar(255), realm_id varchar(36), value text, PRIMARY KEY (name, realm_id));
+CREATE TABLE user_entity (id varchar(36) PRIMARY KEY, email varchar(255), email_constraint varchar(255), email_verified boolean DEFAULT false, enabled boolean, federation_link varchar(255), first_name varchar(255), last_name varchar(255), realm_id varchar(255), username varchar(255), created_timestamp bigint, service_account_client_link varchar(255), not_before int);
+CREATE TABLE user_attribute (id varchar(36) PRIMARY KEY, name varchar(255), value varchar(255), user_id varchar(36), long_value text, long_value_hash bytea);
+CREATE TABLE credential (id varchar(36) PRIMARY KEY, user_id varchar(36), type varchar(255), secret_data text, credential_data text, priority int, created_date bigint, user_label varchar(255));
+CREATE TABLE user_role_mapping (role_id varchar(255), user_id varchar(36), PRIMARY KEY (role_id, user_id));
+CREATE TABLE user_group_membership (group_id varchar(36), user_id varchar(36), PRIMARY KEY (group_id, user_id));
+CREATE TABLE user_required_action (user_id varchar(36), required_action varchar(255), PRIMARY KEY (user_id, required_action));
+CREATE TABLE keycloak_group (id varchar(36) PRIMARY KEY, name varchar(255), parent_group varchar(36), realm_id varchar(36));
+CREATE TABLE group_attribute (id varchar(36) PRIMARY KEY, name varchar(255), value varchar(255), group_id varchar(36));
+CREATE TABLE keycloak_role (id varchar(36) PRIMARY KEY, client_realm_constraint varchar(255), client_role boolean, description varchar(255), name varchar(255), realm_id varchar(255), client varchar(36), realm varchar(36));
+CREATE TABLE composite_role (composite varchar(36), child_role varchar(36), PRIMARY KEY (composite, child_role));
+CREATE TABLE client (id varchar(36) PRIMARY KEY, client_id varchar(255), name varchar(255), enabled boolean, public_client boolean, realm_id varchar(36), protocol varchar(255), base_url varchar(255), always_display_in_console boolean);
+CREATE TABLE client_attributes (client_id varchar(36), name varchar(255), value text, PRIMARY KEY (client_id, name));
+CREATE TABLE offline_user_session (user_session_id varchar(36), user_id varchar(255), realm_id varchar(36), created_on int, offline_flag varchar(4), data text, last_session_refresh int, broker_session_id varchar(1024), version int, PRIMARY KEY (user_session_id, offline_flag));
+CREATE TABLE offline_client_session (user_session_id varchar(36), client_id varchar(255), offline_flag varchar(4), "timestamp" int, data text, external_client_id varchar(255), client_storage_provider varchar(36), version int, PRIMARY KEY (user_session_id, client_id, external_client_id, client_storage_provider, offline_flag));
+CREATE TABLE event_entity (id varchar(36) PRIMARY KEY, client_id varchar(255), details_json text, error varchar(255), ip_address varchar(255), realm_id varchar(255), session_id varchar(255), event_time bigint, type varchar(255), user_id varchar(255));
+CREATE TABLE federated_identity (identity_provider varchar(255), realm_id varchar(36), federated_user_id varchar(255), federated_username varchar(255), token text, user_id varchar(36), PRIMARY KEY (identity_provider, user_id));
+CREATE TABLE databasechangeloglock (id int PRIMARY KEY, locked boolean, lockgranted timestamp, lockedby varchar(255));
+CREATE TABLE databasechangelog (id varchar(255), author varchar(255), filename varchar(255), dateexecuted timestamp, orderexecuted int, exectype varchar(10), md5sum varchar(35), tag varchar(255));
+CREATE TABLE eventstore (instance_id text, aggregate_type text, aggregate_id text, event_type text, sequence bigint, "position" numeric, in_tx_order int, created_at timestamptz, payload jsonb, creator text, owner text);
+CREATE TABLE identities (id uuid PRIMARY KEY, nid uuid, schema_id text, traits jsonb, state text, created_at timestamp, updated_at timestamp);
+CREATE TABLE identity_credentials (id uuid PRIMARY KEY, identity_id uuid, config jsonb, nid uuid);
+INSERT INTO realm VALUES ('r1', 'master', true, 'external', 60);
+INSERT INTO user_entity (id, email, enabled, realm_id, username) VALUES ('u1', 'ann@x.org', true, 'r1', 'ann');
+INSERT INTO keycloak_group VALUES ('g1', 'staff', ' ', 'r1'), ('g2', 'dev', 'g1', 'r1');
+INSERT INTO user_group_membership VALUES ('g2', 'u1');

@@ -1,0 +1,24 @@
+-- A shop as ORMs see it: GORM, ActiveRecord, Hibernate, Django, Ecto, Prisma, SQLAlchemy, Sequelize.
+CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text, age bigint, active boolean, role text, birthday timestamptz, company_id bigint, manager_id bigint, settings jsonb, tags text[], created_at timestamptz, updated_at timestamptz, deleted_at timestamptz);
+CREATE TABLE companies (id bigserial PRIMARY KEY, name text, address text);
+CREATE TABLE orders (id bigserial PRIMARY KEY, user_id bigint, state text, amount numeric, currency char(3), version int, placed_at timestamptz, created_at timestamptz, deleted_at timestamptz);
+CREATE TABLE order_items (id bigserial PRIMARY KEY, order_id bigint, product_id bigint, qty int, price numeric);
+CREATE TABLE products (id bigserial PRIMARY KEY, code text, name text, price numeric, stock int, category_id bigint, attrs jsonb, deleted_at timestamptz);
+CREATE TABLE categories (id bigserial PRIMARY KEY, name text, parent_id bigint, lft int, rgt int, path text);
+CREATE TABLE languages (code text PRIMARY KEY, name text);
+CREATE TABLE user_languages (user_id bigint, language_code text, PRIMARY KEY (user_id, language_code));
+CREATE TABLE payments (id bigserial PRIMARY KEY, order_id bigint, amount numeric, method text, paid_at timestamptz);
+CREATE TABLE jobs (id bigserial PRIMARY KEY, queue text, payload jsonb, state text, attempt int, max_attempts int, priority int, scheduled_at timestamptz, attempted_at timestamptz, locked_by text, finalized_at timestamptz);
+CREATE TABLE events (id bigserial PRIMARY KEY, kind text, body jsonb, at timestamptz DEFAULT now());
+CREATE TABLE accounts (id bigserial PRIMARY KEY, balance numeric, currency char(3));
+CREATE FUNCTION net(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT $1 / 1.2';
+CREATE FUNCTION current_tenant() RETURNS text LANGUAGE sql STABLE AS $$ SELECT current_setting('app.tenant', true) $$;
+CREATE FUNCTION claim_job(text) RETURNS bigint LANGUAGE sql VOLATILE AS $$ UPDATE jobs SET state = 'running' WHERE id = (SELECT id FROM jobs WHERE queue = $1 LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id $$;
+CREATE VIEW open_orders AS SELECT * FROM orders WHERE state = 'open';
+INSERT INTO users (name, email, age, active, company_id, settings, tags, created_at) VALUES ('ann', 'a@x.org', 30, true, 1, '{"theme": "dark"}', '{vip}', '2024-01-01'), ('bob', 'b@x.org', 40, true, 1, '{}', '{}', '2024-01-02');
+INSERT INTO companies (name) VALUES ('Acme');
+INSERT INTO orders (user_id, state, amount, version, placed_at, created_at) VALUES (1, 'open', 10, 1, '2024-01-05', '2024-01-05'), (1, 'paid', 20, 1, '2024-02-05', '2024-02-05');
+INSERT INTO products (code, name, price, stock, category_id, attrs) VALUES ('D42', 'Desk', 100, 5, 1, '{"size": {"w": 10}, "colors": ["red"]}');
+INSERT INTO categories (name, parent_id, lft, rgt, path) VALUES ('root', NULL, 1, 4, '1'), ('desks', 1, 2, 3, '1.2');
+INSERT INTO jobs (queue, payload, state, attempt, max_attempts, scheduled_at) VALUES ('default', '{"kind": "email"}', 'available', 0, 3, '2024-01-01');
+INSERT INTO accounts (balance) VALUES (100), (50);

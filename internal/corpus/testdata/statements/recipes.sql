@@ -1,0 +1,131 @@
+SELECT "update", "delete", insert, merge FROM words;
+SELECT w.update, w.delete, w.for, w.select, w.from, w.into_ FROM words w;
+SELECT update.update, update.for_update FROM update;
+SELECT insert, share, key, value, values, recursive, set, copy, lock, nowait, skip, locked FROM words;
+SELECT key AS update, value AS delete, set AS into, copy AS for FROM words;
+SELECT share FROM words WHERE share = 'for update' AND lock <> 'for share';
+SELECT 'UPDATE words SET a = 1; DELETE FROM words' AS text, 'x; DROP TABLE words; --';
+SELECT "Id", "a""b", "semi;colon", "--dash", "/*star" FROM "Mixed Case" WHERE "user" = 'x''y';
+SELECT länge * breite AS fläche FROM größe WHERE länge > 0;
+SELECT /* FOR UPDATE */ id -- FOR UPDATE
+ FROM points /* ; DELETE FROM points */;
+SELECT $q$ FOR UPDATE; ' " $q$, $$;$$, E'\'; DELETE', 'a' || E'\\' || 'b';
+SELECT id FROM points WHERE grp LIKE '%\_%' ESCAPE '\' OR grp = '' OR grp = 'x';
+SELECT id FROM docs WHERE t LIKE 'a\\%' OR t LIKE '%''%';
+SELECT x::int, (y)::text, grp::varchar(3)::text, '1'::int + '2'::int FROM points;
+SELECT id FROM points WHERE at >= timestamp '2024-01-01' AND at < date '2024-02-01' + interval '1 day' * 2;
+SELECT (SELECT (SELECT (SELECT max(id) FROM points)));
+SELECT ((((1))));
+SELECT id, (x, y) = (1, 2), ROW(x, y), (x > 1 AND (y < 3 OR NOT (x = y))) FROM points;
+SELECT a.id FROM (points a JOIN points b USING (id)) JOIN (points c JOIN points d USING (id)) USING (id);
+SELECT * FROM points p1 JOIN points p2 ON p1.id = p2.parent LEFT JOIN LATERAL (SELECT count(*) FROM points p3 WHERE p3.parent = p2.id) k(n) ON true WHERE k.n > 0;
+SELECT grp, count(*) FILTER (WHERE x = 1) AS one, count(*) FILTER (WHERE x = 2) AS two FROM points GROUP BY grp;
+SELECT DISTINCT ON (grp) grp, id, at FROM points ORDER BY grp, at DESC, id;
+SELECT grp, id FROM (SELECT *, row_number() OVER (PARTITION BY grp ORDER BY at DESC) rn FROM points) t WHERE rn <= 2;
+SELECT g.grp, t.id FROM (SELECT DISTINCT grp FROM points) g CROSS JOIN LATERAL (SELECT id FROM points p WHERE p.grp = g.grp ORDER BY at LIMIT 2) t;
+SELECT id - row_number() OVER (ORDER BY id) AS island, min(id) OVER (), max(id) OVER () FROM points;
+SELECT s.id + 1 AS gap_start FROM points s WHERE NOT EXISTS (SELECT 1 FROM points n WHERE n.id = s.id + 1);
+SELECT a.id, b.id FROM spans a JOIN spans b ON a.id < b.id AND a.room = b.room AND a.during && b.during;
+SELECT id, upper(during) - lower(during), during @> now(), lower_inf(during) FROM spans;
+SELECT unnest(range_agg(during)) FROM spans;
+SELECT sum(amount) OVER (ORDER BY at ROWS UNBOUNDED PRECEDING) AS running, avg(amount) OVER (ORDER BY at ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS moving FROM points;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) AS median, stddev_samp(amount), var_pop(amount) FROM points;
+SELECT grp, array_agg(id ORDER BY id DESC) FILTER (WHERE x > 0), json_object_agg(id, x), string_agg(x::text, '' ORDER BY id) FROM points GROUP BY grp;
+SELECT body #> '{a,b,2,c}', body #>> '{a,b,0}', body -> 'a' -> 'b' -> -1, (body ->> 'n')::int + 1, body @> '{"n": 5}', body ? 'n', body['a']['b'][0] FROM docs;
+SELECT jsonb_path_query(body, '$.a.b[*] ? (@.type() == "number")'), jsonb_path_query_array(body, '$.**.c'), body @@ '$.n > 3' FROM docs;
+SELECT k, jsonb_typeof(v) FROM docs, jsonb_each(body) AS e(k, v) ORDER BY k;
+SELECT d.id, t.tag, t.pos FROM docs d, unnest(d.tags) WITH ORDINALITY AS t(tag, pos);
+SELECT * FROM jsonb_to_recordset('[{"a": 1, "b": "x"}]') AS x(a int, b text);
+SELECT * FROM jsonb_populate_recordset(NULL::recipes.points, '[{"id": 1, "x": 2}]');
+WITH RECURSIVE fib(a, b) AS (VALUES (0, 1) UNION ALL SELECT b, a + b FROM fib WHERE b < 100) SELECT a FROM fib;
+WITH RECURSIVE tree AS (SELECT id, parent, ARRAY[id] AS path FROM points WHERE parent IS NULL UNION ALL SELECT p.id, p.parent, t.path || p.id FROM points p JOIN tree t ON p.parent = t.id) SELECT repeat('  ', cardinality(path)) || id FROM tree ORDER BY path;
+WITH RECURSIVE days AS (SELECT date '2024-01-01' AS d UNION ALL SELECT d + 1 FROM days WHERE d < '2024-01-10') SELECT d, count(p.id) FROM days LEFT JOIN points p ON p.at::date = d GROUP BY d;
+WITH a AS (SELECT 1 AS n), b AS (SELECT n + 1 AS n FROM a), c AS (SELECT n FROM a UNION ALL SELECT n FROM b) SELECT sum(n) FROM c;
+WITH update AS (SELECT 1 AS x), delete AS (SELECT 2 AS x) SELECT update.x, delete.x FROM update, delete;
+WITH values AS (SELECT 1 AS v) SELECT v FROM values;
+WITH "from" (a, b) AS (VALUES (1, 2)), set (c) AS (TABLE "from") SELECT * FROM "from";
+WITH x AS (SELECT 1), y AS (SELECT 2) (SELECT * FROM x) UNION (SELECT * FROM y) ORDER BY 1;
+SELECT * FROM (WITH z AS (SELECT 1 AS q) SELECT q FROM z) w;
+SELECT ARRAY(WITH z AS (SELECT generate_series(1, 3) AS q) SELECT q FROM z);
+SELECT id FROM points WHERE id IN (WITH z AS (SELECT 1 AS q) TABLE z);
+SELECT id FROM points WHERE (id, x) = ANY (SELECT id, x FROM points WHERE y = 1) AND id <> ALL (ARRAY[1, 2]) AND x = SOME (ARRAY[1, 2]);
+SELECT CASE WHEN x BETWEEN 1 AND 2 THEN CASE y WHEN 1 THEN 'a' ELSE 'b' END END FROM points ORDER BY CASE WHEN x IS NULL THEN 1 ELSE 0 END, x;
+SELECT coalesce(nullif(trim(both ' ' from grp), ''), 'none') FROM points;
+SELECT extract(year from at), extract('month' from at), date_part('dow', at), to_char(at, 'HH24:MI') FROM points;
+SELECT x FROM points UNION ALL SELECT y FROM points INTERSECT SELECT 3 EXCEPT ALL SELECT 4 ORDER BY 1 LIMIT 3 OFFSET 1;
+SELECT id FROM points FETCH FIRST ROW ONLY;
+SELECT id FROM points ORDER BY id LIMIT (SELECT count(*) / 2 FROM points);
+SELECT id FROM points ORDER BY amount USING >;
+SELECT count(*), grouping(grp, x), grp, x FROM points GROUP BY GROUPING SETS (ROLLUP (grp, x), CUBE (x), ());
+SELECT grp, sum(sum(x)) OVER (PARTITION BY grp) FROM points GROUP BY grp, y;
+SELECT avg(x) OVER win, sum(y) OVER (win ORDER BY id) FROM points WINDOW win AS (PARTITION BY grp);
+SELECT id, lag(id, 2) OVER w, lead(id) OVER w IS NULL AS last FROM points WINDOW w AS (ORDER BY at);
+SELECT crosstab.* FROM (SELECT grp, max(x) FILTER (WHERE y = 1) AS y1, max(x) FILTER (WHERE y = 2) AS y2 FROM points GROUP BY grp) AS crosstab;
+SELECT m.month, coalesce(sum(p.amount), 0) FROM generate_series(date '2024-01-01', date '2024-03-01', interval '1 month') AS m(month) LEFT JOIN points p ON date_trunc('month', p.at) = m.month GROUP BY m.month ORDER BY 1;
+SELECT lower(t) = 'x' COLLATE "C", t COLLATE pg_catalog."default" < 'y' FROM docs;
+SELECT num_nulls(x, y), num_nonnulls(x), x IS DISTINCT FROM y, x IS NOT DISTINCT FROM y, (x, y) IS NULL FROM points;
+SELECT md5(random()::text), substr(md5(id::text), 1, 8), encode(sha256(grp::bytea), 'hex'), hashtext(grp), hashtextextended(grp, 0) FROM points;
+SELECT regexp_replace(t, '(\w+)''s', '\1', 'gi'), t ~ '^\s*$', t !~~ 'x%', t ~~* 'IT%' FROM docs;
+SELECT translate(t, 'abc', 'xyz'), left(t, -1), strpos(t, ''''), ascii(t), to_hex(255), quote_literal(t) FROM docs;
+SELECT now()::date - 7, current_date - interval '1 week', (now() - at)::text, at + (x || ' days')::interval FROM points;
+SELECT generate_series(1, 3) AS a, generate_series(1, 2) AS b, unnest(ARRAY['x', 'y']);
+SELECT (array_agg(id ORDER BY random()))[1:3] FROM points;
+SELECT id FROM points ORDER BY random() LIMIT 1;
+SELECT point(x, y) <-> point(0, 0), |/ (x * x + y * y), @ (x - y), x # y, x & y, x << 1 FROM points;
+SELECT a, b FROM (VALUES (1, 'x'), (2, 'y')) AS t(a, b) WHERE (a, b) NOT IN (VALUES (2, 'y'));
+SELECT * FROM points AS p (a, b, c) WHERE a = 1;
+SELECT p FROM points p WHERE p IS NOT NULL AND p.* IS NOT NULL AND p = p;
+SELECT to_tsvector('simple', t) @@ 'it'::tsquery, 'a & b'::tsquery && 'c', 'a' <-> 'b'::tsquery, ts_rank('a:1A'::tsvector, 'a') FROM docs;
+SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('TimeZone');
+SELECT 1 AS "a b", 2 AS "c", 3 FROM points WHERE false;
+SELECT 1 AS _a1, 2 AS a$b, 3 "C", 4 AS größe;
+select/**/1/**/;
+SELECT	1
+	,
+	2
+FROM
+	points
+WHERE
+	id=1
+	AND(x=1)OR(y=2)AND NOT(x=y);
+SELECT 1<2,2>1,1=1,1<>2,1!=2,-1,+1,1-1,1--1
+;
+SELECT(1),(SELECT(2)),ARRAY[(3)],row(4),"abs"(-5),pg_catalog.abs(-6),"pg_catalog"."abs"(-7);
+SELECT a.id FROM points a WHERE a.id=ANY('{1,2,3}')and a.x IN(1,2)or exists(select 1)limit 5;
+TABLE points LIMIT 1;
+(TABLE words);
+((SELECT 1)) UNION ((SELECT 2));
+VALUES (1), (2) ORDER BY 1 DESC LIMIT 1;
+EXPLAIN (VERBOSE) WITH a AS (SELECT 1) SELECT * FROM a;
+EXPLAIN SELECT * FROM points WHERE id = 1 AND grp = 'FOR UPDATE';
+SHOW transaction_read_only;
+SHOW timezone;
+UPDATE update SET update = 'x' WHERE for_update;
+UPDATE words SET set = 1;
+DELETE FROM words WHERE "delete" = 1;
+INSERT INTO update VALUES (1, 'update', true);
+INSERT INTO words (update) VALUES (1);
+WITH update AS (UPDATE words SET key = 1 RETURNING key) SELECT * FROM update;
+WITH x AS (SELECT 1) UPDATE words SET key = 2;
+WITH x AS (SELECT 1), y AS (DELETE FROM update) SELECT * FROM x;
+SELECT * FROM update FOR UPDATE;
+SELECT update FROM update FOR NO KEY UPDATE OF update;
+SELECT id FROM points/**/FOR/**/UPDATE;
+SELECT id FROM points FOR
+ -- why
+ SHARE;
+(SELECT id FROM points FOR UPDATE) LIMIT 1;
+SELECT id INTO new_table FROM points;
+SELECT 1 AS id INTO TEMPORARY temp_table;
+WITH a AS (SELECT 1 AS x) SELECT x INTO from_cte FROM a;
+EXPLAIN ANALYZE SELECT id INTO explained FROM points;
+;SELECT 1;
+SELECT 1;;
+SELECT 'a'; DELETE FROM points WHERE id = 0; SELECT 'b';
+SELECT $a$;$a$; DROP TABLE docs;
+COPY points TO STDOUT;
+COPY (SELECT id, x FROM points WHERE grp = 'A') TO STDOUT WITH (FORMAT csv, HEADER);
+SELECT 1; SELECT 2;
+SELECT count(*) FROM points; SELECT max(id) FROM points;
+--| effect: runs a program on the server
+COPY (SELECT 1) TO PROGRAM 'true';
