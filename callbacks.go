@@ -156,6 +156,10 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 			p.put(db, &route{prepared: prepared, stmt: db.Statement, pinned: pinned})
 			return
 		}
+		if pinned && shardingLosesTransactions(db) {
+			_ = db.AddError(errSharding)
+			return
+		}
 		if pinned && !db.SkipDefaultTransaction {
 			// After the default transaction GORM puts the configured pool here,
 			// and gorm.DB.Connection would lose its connection.

@@ -39,6 +39,13 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 			return Decision{}, false
 		}
 		return decisionOn(pool.router, pool.at, pool.reason, max(pool.attempts, 1)), true
+	case *rootPool:
+		// Between the commit of a default transaction and the end of its statement
+		// GORM's own pool is there.
+		if tx.Statement.SQL.Len() == 0 {
+			return Decision{}, false
+		}
+		return decisionOn(pool.router, nil, policy.ReasonWrite, 1), true
 	case *trackedTx:
 		return decisionOn(pool.router, nil, policy.ReasonInTransaction, 1), true
 	case *readOnlyTx:

@@ -23,6 +23,10 @@ func effectOf(info sqlclass.Info) effect {
 		everybody: info.Flags.Has(sqlclass.DDL),
 		partial:   info.Flags.Has(sqlclass.Multi),
 	}
+	if info.Flags.Has(sqlclass.SetsLocal) {
+		e.none = true
+		return e
+	}
 	switch info.Verb {
 	case sqlclass.Call, sqlclass.Do, sqlclass.Maintenance:
 		e.partial = true

@@ -2,6 +2,8 @@ package readsplit
 
 import (
 	"database/sql"
+	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"sync"
@@ -29,26 +31,37 @@ type openRow struct {
 	effect effect
 }
 
-// closed reports whether the rows have been closed.
-func (o *openRow) closed() bool { return rowsClosed(o.rows) }
-
-// rowsClosed reports whether rows have been closed, without waiting for it: while
-// they are being closed, that is until the commit is acknowledged, a method of
-// theirs would wait, and with it every read of the process that wants to know.
-// Rows that are being closed are open.
-func rowsClosed(rows *sql.Rows) bool {
+// rowsEnd reports whether rows have been closed, and with which error, without
+// waiting for it: while they are being closed, that is until the commit is
+// acknowledged, a method of theirs would wait, and with it every read of the
+// process that wants to know. Rows that are being closed are open.
+//
+// The error is the one that was kept when they were closed. Rows.Err must not be
+// called while the application reads, and would name a context that ended after
+// the statement.
+func rowsEnd(rows *sql.Rows) (closed bool, err error) {
 	v := reflect.ValueOf(rows).Elem()
-	lock, closed := v.FieldByName("closemu"), v.FieldByName("closed")
-	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !closed.IsValid() || closed.Kind() != reflect.Bool {
-		_, err := rows.Columns()
-		return err != nil
+	lock, over, last := v.FieldByName("closemu"), v.FieldByName("closed"), v.FieldByName("lasterr")
+	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !over.IsValid() || over.Kind() != reflect.Bool ||
+		!last.IsValid() || last.Type() != reflect.TypeFor[error]() {
+		if _, err := rows.Columns(); err == nil {
+			return false, nil
+		}
+		return true, rows.Err()
 	}
 	mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
 	if !mu.TryRLock() {
-		return false
+		return false, nil
 	}
 	defer mu.RUnlock()
-	return closed.Bool()
+	if !over.Bool() {
+		return false, nil
+	}
+	err = *(*error)(last.Addr().UnsafePointer())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return true, err
 }
 
 // sweepAt is how many results may pile up before they are looked at although
@@ -84,8 +97,8 @@ func (rt *router) sweepRows(m *marks) (pending bool) {
 	o := &rt.openRows
 	open := o.list[:0]
 	for _, r := range o.list {
-		if r.closed() {
-			rt.outcome(r.marks, r.effect, r.rows.Err())
+		if closed, err := rowsEnd(r.rows); closed {
+			rt.outcome(r.marks, r.effect, err)
 			continue
 		}
 		open = append(open, r)

@@ -127,6 +127,9 @@ func fits(db *gorm.DB, c Config) error {
 	if name := db.Dialector.Name(); name != "postgres" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0) {
 		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas or Config.Resolvers is set for a database of dialect %q: replicas work with postgres; leave both empty elsewhere", name))
 	}
+	if shardingLosesTransactions(db) {
+		errs = append(errs, errSharding)
+	}
 	if pool, _ := unwrap(db.ConnPool); pool != nil {
 		if _, ok := pool.(*rootPool); ok {
 			errs = append(errs, errors.New("readsplit: readsplit is in use on this gorm.DB already: remove one of the two db.Use"))

@@ -29,6 +29,8 @@ type route struct {
 	// parent is the route that the statement inherited: of the query that it
 	// preloads for, of the write whose hook it is.
 	parent *route
+	// holder is the route of the write whose hook, or the hook's handle, this is.
+	holder *route
 	// pinned keeps everything on the primary, for the reason why.
 	pinned bool
 	why    policy.Reason
@@ -77,8 +79,15 @@ func (r *route) child(stmt *gorm.Statement, prepared *gorm.PreparedStmtDB, pinne
 		c.wish, c.parent, c.pinned, c.bound = r.wish, r.parent, pinned || r.pinned, r.bound
 	case r.done.Load():
 		c.wish = r.wish
+		if h := r.holder; h != nil && !h.done.Load() {
+			// A handle that a query in a hook has left: the write is still under way.
+			c.parent, c.pinned, c.holder = h, true, h
+		}
 	default:
 		c.parent, c.pinned, c.bound = r, pinned || r.pinned, r.bound
+		if c.holder = r.holder; c.holder == nil && r.pinned {
+			c.holder = r
+		}
 		if r.wish != nil && r.wish.read {
 			c.wish = &wish{read: true} // what Use asks for is the statement's own
 		}
@@ -333,10 +342,14 @@ func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 // closedRows records a write whose rows GORM has closed by now. Found out later,
 // it would be judged by what the primary has then.
 func (r *route) closedRows(ctx context.Context) {
-	if !r.wrote || r.rows == nil || !rowsClosed(r.rows) {
+	if !r.wrote || r.rows == nil {
 		return
 	}
-	r.router.outcome(marksOf(ctx), r.effect, r.rows.Err())
+	closed, err := rowsEnd(r.rows)
+	if !closed {
+		return
+	}
+	r.router.outcome(marksOf(ctx), r.effect, err)
 	r.router.openRows.remove(r.rows)
 	r.rows, r.wrote = nil, false
 }

@@ -128,7 +128,11 @@ func testReadOnlyTransactions(t *testing.T, d *testDB) {
 				require.NoError(t, tx.Raw("SELECT coalesce(current_setting(?, true), '') FROM counters WHERE id = 1", name).Scan(&value).Error)
 				return value
 			}
-			require.NoError(t, tx.Exec("SET LOCAL app.tenant = 'seven'").Error)
+			if level == sql.LevelDefault {
+				require.NoError(t, tx.Exec("SET LOCAL app.tenant = 'seven'").Error)
+			} else {
+				require.NoError(t, tx.Raw("SELECT set_config(?, ?, true)", "app.tenant", "seven").Scan(new(string)).Error)
+			}
 			require.NoError(t, tx.SavePoint("a").Error)
 			require.NoError(t, tx.Exec("SET LOCAL app.other = 'lost'").Error)
 			require.NoError(t, tx.RollbackTo("a").Error)
