@@ -14,6 +14,9 @@ help:
 	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
 	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
+	@echo 'make matrix      every way into the database, and who ran each statement'
+	@echo 'make classify    what is taken for a read, measured on a standby'
+	@echo 'make compare-plain   programs with and without the plugin'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -37,6 +40,15 @@ vet:
 fmt:
 	@unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "gofmt -l . lists these, run gofmt -w on them:" $$unformatted; exit 1; fi
+
+# The last line of each is its result.
+.PHONY: matrix classify compare-plain
+matrix: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestMatrix' ./internal/matrix | scripts/result.sh matrix
+classify: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestClassify' ./internal/corpus | scripts/result.sh classify
+compare-plain: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestCompare' ./internal/compare | scripts/result.sh compare
 
 .PHONY: demo
 demo: deps

@@ -44,6 +44,7 @@ func (p *Plugin) register(db *gorm.DB) error {
 	}
 	const route, settle, restore = "readsplit:route", "readsplit:settle", "readsplit:restore"
 	must(cb.Query().Before("gorm:query").Register(route, p.routeQuery))
+	must(cb.Query().Before("gorm:query").Register(wishCallback, p.wishes))
 	must(cb.Query().Before("gorm:preload").Register(settle, p.settleRead))
 	must(cb.Query().After("*").Register(restore, p.restore))
 	must(cb.Row().Before("gorm:row").Register(route, p.routeRow))
@@ -68,8 +69,23 @@ func (p *Plugin) register(db *gorm.DB) error {
 	return errors.Join(errs...)
 }
 
-func (p *Plugin) routeQuery(db *gorm.DB) { p.route(db, !db.DryRun && readsToWrite(db.Statement)) }
-func (p *Plugin) routeRaw(db *gorm.DB)   { p.route(db, false) }
+func (p *Plugin) routeQuery(db *gorm.DB) {
+	p.route(db, false)
+	if r, ok := p.routeOf(db); ok && !r.pinned && readsToWrite(db.Statement) {
+		r.pin(policy.ReasonReadToWrite)
+	}
+}
+
+func (p *Plugin) routeRaw(db *gorm.DB) { p.routeOther(db, false) }
+
+// routeOther routes what is no query: GORM does not call wishes for it.
+func (p *Plugin) routeOther(db *gorm.DB, pinned bool) {
+	p.route(db, pinned)
+	if r, ok := p.routeOf(db); ok {
+		r.called = true
+	}
+}
+
 func (p *Plugin) routeWrite(db *gorm.DB) {
 	if db.DryRun {
 		// GORM begins and commits a real transaction around a statement that it
@@ -77,7 +93,10 @@ func (p *Plugin) routeWrite(db *gorm.DB) {
 		db.Statement.ConnPool = dryPool{db.Statement.ConnPool}
 		return
 	}
-	p.route(db, true)
+	p.routeOther(db, true)
+	if r, ok := p.routeOf(db); ok && !db.SkipDefaultTransaction && (r.router != p.main || r.wish != nil) {
+		db.InstanceSet(ownPool, r)
+	}
 }
 
 func (p *Plugin) routeRow(db *gorm.DB) {
@@ -85,7 +104,7 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 	// is the application's own, whose migrator does not stay on the primary by
 	// itself.
 	_, ours := db.Dialector.(migratesOnPrimary)
-	p.route(db, !ours && !db.DryRun && migrates())
+	p.routeOther(db, !ours && !db.DryRun && migrates())
 	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
 		if rows, ok := db.Get("rows"); !ok || rows != true {
 			db.Statement.ConnPool = plain(tx)
@@ -100,28 +119,30 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		return
 	}
 	outer, prepared := unwrap(db.Statement.ConnPool)
-	if prepared != nil && p.store.Load() == nil {
-		p.store.Store(prepared)
+	if prepared != nil && p.main.store.Load() == nil {
+		p.main.store.Store(prepared)
 	}
 	switch pool := outer.(type) {
 	case *route:
-		if pool.p != p {
-			return
+		if pool.router.plugin == p {
+			p.put(db, pool.child(db.Statement, prepared, pinned))
 		}
-		r := &route{p: p, prepared: pool.prepared, stmt: db.Statement, pinned: pinned}
-		if prepared != nil {
-			r.prepared = prepared
-		}
-		if !pool.done.Load() {
-			r.parent, r.pinned = pool, pinned || pool.pinned
-		}
-		db.Statement.ConnPool = r
 	case *rootPool:
-		if pool.p == p {
-			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: pinned}
+		if pool.router.plugin == p {
+			r := &route{prepared: prepared, stmt: db.Statement, pinned: pinned}
+			if prepared != nil && gorm.ConnPool(prepared) != p.db.ConnPool {
+				// gorm.Session{PrepareStmt: true} has replaced the pool that held the
+				// wish of the handle.
+				r.wish = p.wishOf(db.Statement)
+			}
+			p.put(db, r)
 		}
 	case *trackedTx:
 		pool.join(db.Statement.Context)
+		if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok && pool.router.prepared != nil {
+			// GORM's store belongs to another primary.
+			db.Statement.ConnPool = plain(tx)
+		}
 	case *readOnlyTx:
 		// GORM's store prepares on the primary, which a transaction on a replica
 		// must not need: with one connection to it, it would wait for itself.
@@ -130,9 +151,13 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		}
 	case *sql.Tx:
 	default:
-		if p.isPrimary(pool) {
+		if p.isBase(pool) {
 			// A handle that was derived before the plugin was installed.
-			db.Statement.ConnPool = &route{p: p, prepared: prepared, stmt: db.Statement, pinned: pinned}
+			p.put(db, &route{prepared: prepared, stmt: db.Statement, pinned: pinned})
+			return
+		}
+		if pinned && shardingLosesTransactions(db) {
+			_ = db.AddError(errSharding)
 			return
 		}
 		if pinned && !db.SkipDefaultTransaction {
@@ -143,7 +168,29 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 	}
 }
 
-// ownPool is the setting of a statement that holds the application's own pool.
+// put makes r the pool of its statement and decides between which servers.
+func (p *Plugin) put(db *gorm.DB, r *route) {
+	if w := r.wish; w != nil {
+		if w.err != nil {
+			_ = db.AddError(w.err)
+		}
+		r.heed(w)
+	}
+	if t := p.tables.Load(); r.router == nil && len(t.byTable) > 0 {
+		r.router = t.of(p.main.dialect, db.Statement)
+	}
+	if r.router == nil {
+		r.router = p.main
+	}
+	if p.cfg.Settings != nil {
+		// Each statement has the primary's connection to itself for a moment, and
+		// would be prepared every time. The driver's own cache is not lost.
+		r.prepared = nil
+	}
+	db.Statement.ConnPool = r
+}
+
+// ownPool is the setting of a statement that holds the pool that it came with.
 const ownPool = "readsplit:own_pool"
 
 // unwrap looks through stores of prepared statements, which can be nested: in
@@ -171,7 +218,7 @@ func unwrap(pool gorm.ConnPool) (gorm.ConnPool, *gorm.PreparedStmtDB) {
 // statement inherited.
 func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
 	r, ok := db.Statement.ConnPool.(*route)
-	return r, ok && r.p == p && r.stmt == db.Statement
+	return r, ok && r.router.plugin == p && r.stmt == db.Statement
 }
 
 // settleRead runs a query again elsewhere that failed while its rows were read,
@@ -179,6 +226,7 @@ func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
 func (p *Plugin) settleRead(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
+		r.recheck(db)
 		r.closedRows(db.Statement.Context)
 	}
 }
@@ -217,16 +265,18 @@ func (p *Plugin) restoreWrite(db *gorm.DB) {
 	}
 	pool, prepared := unwrap(db.Statement.ConnPool)
 	root, ok := pool.(*rootPool)
-	if !p.isPrimary(pool) && (!ok || root.p != p) {
+	if !p.isBase(pool) && (!ok || root.router.plugin != p) {
 		p.restore(db)
 		return
 	}
+	r := &route{router: p.main, prepared: prepared}
 	if own, ok := db.InstanceGet(ownPool); ok {
-		db.Statement.ConnPool = own.(gorm.ConnPool)
-		p.unrouted(db, db.Statement.ConnPool)
-		return
+		if r, ok = own.(*route); !ok {
+			db.Statement.ConnPool = own.(gorm.ConnPool)
+			p.unrouted(db, db.Statement.ConnPool)
+			return
+		}
 	}
-	r := &route{p: p, prepared: prepared}
 	if db.Statement.SQL.Len() > 0 {
 		r.ran, r.reason = true, policy.ReasonWrite
 	}
@@ -244,9 +294,13 @@ func (p *Plugin) unrouted(db *gorm.DB, pool gorm.ConnPool) {
 	switch tx := inner.(type) {
 	case *trackedTx, *readOnlyTx, *rootPool, *route:
 	case *sql.Tx:
-		p.foreignTx(tx, marksOf(db.Statement.Context), p.classify(db.Statement.SQL.String()))
+		for _, rt := range p.writers() {
+			rt.foreignTx(tx, marksOf(db.Statement.Context), rt.classify(db.Statement.SQL.String()))
+		}
 	default:
-		p.foreignPool(marksOf(db.Statement.Context), p.classify(db.Statement.SQL.String()))
+		for _, rt := range p.writers() {
+			rt.foreignPool(marksOf(db.Statement.Context), rt.classify(db.Statement.SQL.String()))
+		}
 	}
 }
 

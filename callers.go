@@ -20,6 +20,8 @@ import (
 var (
 	fnFind          = functionName((*gorm.DB).Find)
 	fnFirstOrCreate = functionName((*gorm.DB).FirstOrCreate)
+	fnFirstOrInit   = functionName((*gorm.DB).FirstOrInit)
+	fnFindInBatches = functionName((*gorm.DB).FindInBatches)
 	// fnForOwners changes an association of the generics API and reads its
 	// owners first. It is not exported.
 	fnForOwners = strings.TrimSuffix(fnFind, "(*DB).Find") + "setCreateOrUpdateG[...].handleAssociationForOwners"
@@ -35,20 +37,30 @@ const nearDepth = 24
 
 // readsToWrite reports whether a query is the first half of a write.
 func readsToWrite(stmt *gorm.Statement) bool {
+	if reloads(stmt) {
+		return true
+	}
 	if stmt.RaiseErrorOnNotFound || !firstByKey(stmt) && !ofValueModel(stmt) {
 		return false
 	}
+	return calledFind(func(function string) bool {
+		return function == fnFirstOrCreate || function == fnFirstOrInit || function == fnForOwners
+	})
+}
+
+// calledFind reports whether it was one of those functions that called Find.
+func calledFind(is func(function string) bool) bool {
 	found := false
-	return nearCaller(func(function string) (is, done bool) {
+	return nearCaller(func(function string) (bool, bool) {
 		if found {
-			return function == fnFirstOrCreate || function == fnForOwners, true
+			return is(function), true
 		}
 		found = function == fnFind
 		return false, false
 	})
 }
 
-// firstByKey: FirstOrCreate asks for one row, last of all in the order of the
+// firstByKey: FirstOrCreate and FirstOrInit ask for one row, last of all in the order of the
 // primary key.
 func firstByKey(stmt *gorm.Statement) bool {
 	limit, ok := stmt.Clauses["LIMIT"].Expression.(clause.Limit)

@@ -21,9 +21,9 @@ const (
 // one, for everybody in this process who has none, and, when there is no session
 // or the schema changed, for every session of the process. insert says that the
 // commit may have been acknowledged before it was flushed.
-func (p *Plugin) wrote(m *marks, insert, everybody bool) {
+func (rt *router) wrote(m *marks, insert, everybody bool) {
 	now := time.Now()
-	for _, q := range plugins.sharing(p) {
+	for _, q := range plugins.sharing(rt) {
 		// Read after the acknowledgement: a capture that starts from now on
 		// covers the write.
 		next, h := q.monitor.NextCapture(), q.history()
@@ -45,9 +45,9 @@ func (p *Plugin) wrote(m *marks, insert, everybody bool) {
 // reads from the primary for the sticky window, and after it until a position
 // captured then is reached. Until when, because the server may still carry the
 // statement out after the connection broke.
-func (p *Plugin) unsure(m *marks) {
+func (rt *router) unsure(m *marks) {
 	now := time.Now()
-	for _, q := range plugins.sharing(p) {
+	for _, q := range plugins.sharing(rt) {
 		until := now.Add(q.cfg.StickyWindow)
 		after := func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) }
 		q.process.update(after)
@@ -60,34 +60,34 @@ func (p *Plugin) unsure(m *marks) {
 	if m.request != nil {
 		m.request.wrote.Store(true)
 	}
-	p.counters.unsure.Add(1)
+	rt.counters.unsure.Add(1)
 }
 
 // history returns the primary's current history; zero before the first sample.
-func (p *Plugin) history() lsn.History {
-	return p.monitor.Snapshot().Primary.Position.History
+func (rt *router) history() lsn.History {
+	return rt.monitor.Snapshot().Primary.Position.History
 }
 
 // demand adds what the reads of m must see to q. It waits, at most until
 // deadline, for a position that is still to be captured.
-func (p *Plugin) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
-	p.sweepOpen(q, m)
+func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
+	rt.sweepOpen(q, m)
 	if q.Mode == policy.AnyReplica {
 		return time.Time{}
 	}
 	if m.session == nil {
 		if q.Mode != policy.Stale {
-			at = p.claimed(ctx, &p.process, true, q, deadline)
+			at = rt.claimed(ctx, &rt.process, true, q, deadline)
 		}
 		return at
 	}
-	l := m.session.ledgerOf(p)
+	l := m.session.ledgerOf(rt)
 	if l.accepted.Load() < m.session.joined.Load() {
-		p.acceptTokens(m.session, l)
+		rt.acceptTokens(m.session, l)
 	}
-	at = p.claimed(ctx, &l.claim, false, q, deadline)
+	at = rt.claimed(ctx, &l.claim, false, q, deadline)
 	if q.Mode != policy.Stale {
-		if t := p.claimed(ctx, &p.unscoped, true, q, deadline); t.After(at) {
+		if t := rt.claimed(ctx, &rt.unscoped, true, q, deadline); t.After(at) {
 			at = t
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Plugin) demand(ctx context.Context, m *marks, q *policy.Query, deadline
 
 // claimed adds one register's claim to q and returns when the primary was known
 // to have the position.
-func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
+func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
 	c := r.load()
 	if c.LastWrite.After(q.LastWrite) {
 		q.LastWrite = c.LastWrite
@@ -109,7 +109,7 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 			q.Unsure = true
 			return time.Time{}
 		}
-		next, h := p.monitor.NextCapture(), p.history()
+		next, h := rt.monitor.NextCapture(), rt.history()
 		settled := r.update(func(c session.Claim) session.Claim {
 			if c.Unsure.IsZero() || time.Now().Before(c.Unsure) {
 				return c
@@ -119,11 +119,11 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 		c = &settled
 	}
 	if c.Capture != 0 {
-		settled, ok := p.settle(ctx, r, c, q, deadline)
+		settled, ok := rt.settle(ctx, r, c, q, deadline)
 		if !ok {
 			// A dead primary cannot be asked. What is shared by the whole process
 			// must not bind those who never wrote for longer than the window.
-			if shared && p.lost() && p.cfg.PrimaryLost == ServeReplicas && time.Since(c.LastWrite) > p.cfg.StickyWindow {
+			if shared && rt.lost() && rt.cfg.PrimaryLost == ServeReplicas && time.Since(c.LastWrite) > rt.cfg.StickyWindow {
 				return time.Time{}
 			}
 			q.Pending = true
@@ -132,7 +132,7 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 		c = settled
 	}
 	if c.Verify != 0 {
-		if c = p.verify(ctx, r, c, deadline); c.Verify != 0 {
+		if c = rt.verify(ctx, r, c, deadline); c.Verify != 0 {
 			q.Pending = true
 			return time.Time{}
 		}
@@ -144,14 +144,14 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 	if c.Position.Zero() {
 		return time.Time{}
 	}
-	if h := p.history(); !h.Zero() && h != c.Position.History {
-		if shared && time.Since(c.LastWrite) > p.cfg.StickyWindow {
+	if h := rt.history(); !h.Zero() && h != c.Position.History {
+		if shared && time.Since(c.LastWrite) > rt.cfg.StickyWindow {
 			// Written long ago: a restart of the primary must not send everybody
 			// there. Whatever has survived of it lies before a capture of now.
-			p.rebase(r, c.Position)
-			return p.claimed(ctx, r, shared, q, deadline)
+			rt.rebase(r, c.Position)
+			return rt.claimed(ctx, r, shared, q, deadline)
 		}
-		p.otherHistory(r, c.Position.History)
+		rt.otherHistory(r, c.Position.History)
 		q.Foreign = true
 		return time.Time{}
 	}
@@ -162,8 +162,8 @@ func (p *Plugin) claimed(ctx context.Context, r *register, shared bool, q *polic
 }
 
 // rebase replaces a position of another history by a capture of the current one.
-func (p *Plugin) rebase(r *register, old lsn.Position) {
-	next, h := p.monitor.NextCapture(), p.history()
+func (rt *router) rebase(r *register, old lsn.Position) {
+	next, h := rt.monitor.NextCapture(), rt.history()
 	r.update(func(c session.Claim) session.Claim {
 		if c.Position != old {
 			return c // another reader, or another write, was quicker
@@ -173,16 +173,16 @@ func (p *Plugin) rebase(r *register, old lsn.Position) {
 	})
 }
 
-func (p *Plugin) lost() bool { return p.monitor.Snapshot().Primary.Lost }
+func (rt *router) lost() bool { return rt.monitor.Snapshot().Primary.Lost }
 
 // settle replaces the number of a capture by the position that it found.
-func (p *Plugin) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
-	pos, at, ok := p.monitor.Captured(c.Capture, c.Insert)
+func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
+	pos, at, ok := rt.monitor.Captured(c.Capture, c.Insert)
 	if !ok {
-		if !p.monitor.AwaitCapture(ctx, c.Capture, deadline) {
+		if !rt.monitor.AwaitCapture(ctx, c.Capture, deadline) {
 			return nil, false
 		}
-		if pos, at, ok = p.monitor.Captured(c.Capture, c.Insert); !ok {
+		if pos, at, ok = rt.monitor.Captured(c.Capture, c.Insert); !ok {
 			return nil, false
 		}
 	}
@@ -198,7 +198,7 @@ func (p *Plugin) settle(ctx context.Context, r *register, c *session.Claim, q *p
 	if moved {
 		// The write was acknowledged in a history that the primary no longer
 		// writes: whether it survived is not known here.
-		p.otherHistory(r, lsn.History{})
+		rt.otherHistory(r, lsn.History{})
 		q.Foreign = true
 	}
 	if settled.Capture != 0 {
@@ -215,8 +215,8 @@ func (p *Plugin) settle(ctx context.Context, r *register, c *session.Claim, q *p
 // otherHistory handles a claim from before a change of primary: it cannot be
 // compared any more, and it may be lost. Its session reads from the primary for
 // the sticky window, and after it sees at least what the primary has then.
-func (p *Plugin) otherHistory(r *register, old lsn.History) {
-	until := time.Now().Add(p.cfg.StickyWindow)
+func (rt *router) otherHistory(r *register, old lsn.History) {
+	until := time.Now().Add(rt.cfg.StickyWindow)
 	r.update(func(c session.Claim) session.Claim {
 		if !old.Zero() && c.Position.History != old {
 			return c // done already
@@ -227,22 +227,22 @@ func (p *Plugin) otherHistory(r *register, old lsn.History) {
 		}
 		return c
 	})
-	p.counters.otherHistory.Add(1)
+	rt.counters.otherHistory.Add(1)
 }
 
 // verify compares a position that came from outside with an insert position
 // that was captured after it came. Further than that no write of this history
 // can be.
-func (p *Plugin) verify(ctx context.Context, r *register, c *session.Claim, deadline time.Time) *session.Claim {
-	pos, _, ok := p.monitor.Captured(c.Verify, true)
-	if !ok && p.monitor.AwaitCapture(ctx, c.Verify, deadline) {
-		pos, _, ok = p.monitor.Captured(c.Verify, true)
+func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, deadline time.Time) *session.Claim {
+	pos, _, ok := rt.monitor.Captured(c.Verify, true)
+	if !ok && rt.monitor.AwaitCapture(ctx, c.Verify, deadline) {
+		pos, _, ok = rt.monitor.Captured(c.Verify, true)
 	}
 	if !ok {
 		return c
 	}
 	foreign := pos.History == c.Position.History && c.Position.LSN > pos.LSN
-	until := time.Now().Add(p.cfg.StickyWindow)
+	until := time.Now().Add(rt.cfg.StickyWindow)
 	checked := r.update(func(now session.Claim) session.Claim {
 		if now.Verify != c.Verify || now.Position != c.Position {
 			return now
@@ -255,7 +255,7 @@ func (p *Plugin) verify(ctx context.Context, r *register, c *session.Claim, dead
 		return now
 	})
 	if foreign {
-		p.counters.tokensForeign.Add(1)
+		rt.counters.tokensForeign.Add(1)
 	}
 	return &checked
 }
@@ -263,34 +263,34 @@ func (p *Plugin) verify(ctx context.Context, r *register, c *session.Claim, dead
 // acceptTokens judges the tokens that were joined to s and that p has not seen
 // yet. What cannot be trusted makes the session unsure and is counted; it is
 // never an error.
-func (p *Plugin) acceptTokens(s *Session, l *ledger) {
+func (rt *router) acceptTokens(s *Session, l *ledger) {
 	s.mu.Lock()
 	done := int(l.accepted.Load())
 	tokens := s.tokens[done:]
 	s.mu.Unlock()
 	for _, text := range tokens {
-		p.acceptToken(s, l, text)
+		rt.acceptToken(s, l, text)
 	}
 	l.accepted.Store(int32(done + len(tokens)))
 }
 
-func (p *Plugin) acceptToken(s *Session, l *ledger, text string) {
+func (rt *router) acceptToken(s *Session, l *ledger, text string) {
 	now := time.Now()
-	window := now.Add(p.cfg.StickyWindow)
+	window := now.Add(rt.cfg.StickyWindow)
 	doubt := func(until time.Time) {
 		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) })
 	}
-	t, err := p.keys.Decode(text, now)
+	t, err := rt.keys.Decode(text, now)
 	expired := isExpired(err)
 	if err != nil && !expired {
-		p.counters.tokensRefused.Add(1)
+		rt.counters.tokensRefused.Add(1)
 		doubt(window)
 		return
 	}
 	if expired {
-		p.counters.tokensExpired.Add(1)
+		rt.counters.tokensExpired.Add(1)
 	}
-	h := p.history()
+	h := rt.history()
 	switch {
 	case t.Unsure.After(now):
 		// Until then and no longer, or a user who comes often would never leave the
@@ -304,7 +304,7 @@ func (p *Plugin) acceptToken(s *Session, l *ledger, text string) {
 	case !t.Unsure.IsZero():
 		// The doubt is over, but what it was about may have happened: the session
 		// sees at least what the primary has now.
-		next := p.monitor.NextCapture()
+		next := rt.monitor.NextCapture()
 		l.claim.update(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) })
 	}
 	known := false
@@ -318,7 +318,7 @@ func (p *Plugin) acceptToken(s *Session, l *ledger, text string) {
 			}
 			continue
 		case pos.History == h:
-			next := p.monitor.NextCapture()
+			next := rt.monitor.NextCapture()
 			l.claim.update(func(c session.Claim) session.Claim {
 				joined, ok := c.Join(pos, next, now)
 				if !ok {
@@ -327,30 +327,30 @@ func (p *Plugin) acceptToken(s *Session, l *ledger, text string) {
 				return joined
 			})
 		case !expired:
-			p.counters.tokensForeign.Add(1)
+			rt.counters.tokensForeign.Add(1)
 			doubt(window)
 		}
 		known = true
 	}
 	if !known && len(t.Positions) > 0 && !expired {
-		p.counters.tokensForeign.Add(1)
+		rt.counters.tokensForeign.Add(1)
 		doubt(window)
 	}
 }
 
 // addToToken adds l's claim to t.
-func (p *Plugin) addToToken(ctx context.Context, s *Session, l *ledger, t *session.Token) {
+func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *session.Token) {
 	var q policy.Query
 	deadline := time.Now().Add(tokenWait)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
-	p.sweepOpen(&q, &marks{session: s})
+	rt.sweepOpen(&q, &marks{session: s})
 	if l.accepted.Load() < s.joined.Load() {
-		p.acceptTokens(s, l)
+		rt.acceptTokens(s, l)
 	}
-	p.claimed(ctx, &l.claim, false, &q, deadline)
-	until := time.Now().Add(p.cfg.StickyWindow)
+	rt.claimed(ctx, &l.claim, false, &q, deadline)
+	until := time.Now().Add(rt.cfg.StickyWindow)
 	switch doubt := l.claim.load().Unsure; {
 	case q.Pending || q.Foreign:
 		later(&t.Unsure, until)

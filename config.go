@@ -1,6 +1,8 @@
 package readsplit
 
 import (
+	"context"
+	"database/sql"
 	"time"
 
 	"gorm.io/gorm"
@@ -20,6 +22,14 @@ type Config struct {
 	// Replicas are the servers that reads may go to. Without any, everything
 	// goes to the primary. Defaults to none.
 	Replicas []Replica
+
+	// Primary opens the server that writes go to, as for gorm.Open. Defaults to the
+	// database that the gorm.DB was opened with, whose pool stays the
+	// application's; db.DB() returns that one in any case.
+	Primary gorm.Dialector
+
+	// Resolvers keep some tables on servers of their own. Defaults to none.
+	Resolvers []Resolver
 
 	// Default says where reads go whose context asks for nothing.
 	// Defaults to PreferReplica.
@@ -59,6 +69,13 @@ type Config struct {
 	// so that nobody's staleness can be bounded. Defaults to ServeReplicas.
 	PrimaryLost LostPolicy
 
+	// NotFound says what happens when a lookup of a single row (First, Take, Last,
+	// Find into a struct) finds nothing on a replica, and when a batch of
+	// FindInBatches comes back short, which ends the list: policy.RecheckOnPrimary
+	// looks once more there. Raw(..).Scan, Row and Rows are not looked at. Defaults
+	// to policy.NotFoundStands.
+	NotFound policy.NotFound
+
 	// Balancer chooses among the replicas that are right for a read.
 	// Defaults to policy.LeastInFlight().
 	Balancer policy.Balancer
@@ -74,9 +91,38 @@ type Config struct {
 	// Pool sizes the connection pools of replicas that do not say it themselves.
 	Pool Pool
 
+	// PrimaryPool sizes the connection pools of primaries that the plugin opens:
+	// of Primary, and of resolvers that do not say it themselves.
+	PrimaryPool Pool
+
 	// Retry bounds how a read that failed on a replica is run again.
 	// Defaults to 3 attempts with 5 ms to 100 ms between them.
 	Retry retry.Backoff
+
+	// ReadFunctions are functions of the database that read and change nothing,
+	// whatever its catalogue says of them, as names are written in SQL: total,
+	// app.total, "My Schema"."Total". Functions that the catalogue calls stable or
+	// immutable need not be named; any other sends its statement to the primary.
+	// Defaults to none.
+	ReadFunctions []string
+
+	// WriteFunctions are functions that do more than reading, whatever the catalogue
+	// says of them. They win over ReadFunctions. Defaults to none.
+	WriteFunctions []string
+
+	// Settings returns what is set on a connection while the statements of a
+	// context run there, by name (app.tenant, search_path, TimeZone, role), on the
+	// primary as on a replica; where it returns nothing, nothing is. A policy of
+	// row-level security that looks at a setting so never shows one tenant the rows
+	// of another. A transaction keeps the settings of the context that it began
+	// with. An error fails the statement.
+	//
+	// It costs a round trip on a replica when a connection changes hands between
+	// two contexts that differ, and two for each statement or transaction on the
+	// primary, whose connections go back to the application's pool as they came.
+	// What the application does on connections of its own (db.DB(), Connection) is
+	// left alone. Defaults to none.
+	Settings func(ctx context.Context) (map[string]string, error)
 
 	// TokenKeys sign session tokens with HMAC-SHA-256: the first signs, all
 	// verify. Each has at least 16 bytes. Without keys a token carries a checksum
@@ -121,7 +167,7 @@ type Replica struct {
 // costs nine tenths of the throughput.
 type Pool struct {
 	// MaxOpen is the most connections. Defaults to the primary's limit, or to 64
-	// where the primary has none.
+	// where the primary has none, or is what is being sized.
 	MaxOpen int
 	// MaxIdle is how many are kept when idle. Defaults to MaxOpen.
 	MaxIdle int
@@ -181,17 +227,28 @@ func (c Config) withDefaults() Config {
 	if c.Balancer == nil {
 		c.Balancer = policy.LeastInFlight()
 	}
-	if c.Zone != "" {
-		c.Balancer = policy.ZoneFirst(c.Balancer)
+	c.Balancer = c.zoned(c.Balancer)
+	c.Replicas = weighed(c.Replicas)
+	return c
+}
+
+// zoned makes a balancer prefer the zone of the process.
+func (c Config) zoned(b policy.Balancer) policy.Balancer {
+	if c.Zone == "" {
+		return b
 	}
-	c.Replicas = append([]Replica(nil), c.Replicas...)
-	for i := range c.Replicas {
-		r := &c.Replicas[i]
-		if r.Weight == 0 {
-			r.Weight = 1
+	return policy.ZoneFirst(b)
+}
+
+// weighed fills in the weights.
+func weighed(replicas []Replica) []Replica {
+	replicas = append([]Replica(nil), replicas...)
+	for i := range replicas {
+		if replicas[i].Weight == 0 {
+			replicas[i].Weight = 1
 		}
 	}
-	return c
+	return replicas
 }
 
 // or fills in what p leaves open from q.
@@ -227,4 +284,12 @@ func (p Pool) sized(primaryMaxOpen int) Pool {
 		p.MaxIdleTime = defaultMaxIdleTime
 	}
 	return p
+}
+
+// apply sizes a pool.
+func (p Pool) apply(db *sql.DB) {
+	db.SetMaxOpenConns(p.MaxOpen)
+	db.SetMaxIdleConns(p.MaxIdle)
+	db.SetConnMaxLifetime(p.MaxLifetime)
+	db.SetConnMaxIdleTime(p.MaxIdleTime)
 }

@@ -62,6 +62,9 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		StickyWindow:  time.Millisecond,
 		PrimaryLost:   9,
 		Policies:      []policy.Policy{policy.CaughtUp(), nil},
+		NotFound:      7,
+		PrimaryPool:   readsplit.Pool{MaxOpen: -4},
+		Resolvers:     []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
 		Pool:          readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
 		Retry:         retry.Backoff{Attempts: -7},
 		TokenKeys:     [][]byte{[]byte("hunter2")},
@@ -86,6 +89,11 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.MaxSampleAge is 1s, shorter than Config.SampleEvery, 1m0s",
 		"Config.PrimaryLost is 9",
 		"Config.Policies[1] is nil",
+		"Config.NotFound is 7",
+		"Config.PrimaryPool.MaxOpen is -4",
+		"Config.Resolvers[0] has neither a Name nor Tables",
+		"Config.Resolvers[1].Replicas[0].Name is empty",
+		"Config.Resolvers[1].Replicas[0].Dialector is nil",
 		"Config.Pool.MaxLifetime is -1ns",
 		"Config.Pool.MaxIdleTime is -1h0m0s",
 		"Config.Retry: readsplit: Backoff.Attempts is -7",
@@ -96,7 +104,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 22, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 27, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

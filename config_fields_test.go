@@ -40,6 +40,13 @@ func TestConfigEveryField(t *testing.T) {
 	f := fieldTest{c: c, database: admin.name}
 	tests := map[string]func(*testing.T){
 		"Config.Replicas":               f.replicas,
+		"Config.Primary":                f.primary,
+		"Config.Resolvers":              f.resolvers,
+		"Config.PrimaryPool":            f.primaryPool,
+		"Config.NotFound":               f.notFound,
+		"Config.Settings":               f.settings,
+		"Config.ReadFunctions":          f.functions("touch", true, func(c *readsplit.Config) { c.ReadFunctions = []string{"touch"} }),
+		"Config.WriteFunctions":         f.functions("total", false, func(c *readsplit.Config) { c.WriteFunctions = []string{"total"} }),
 		"Config.Default":                f.preference,
 		"Config.MaxLag":                 f.maxLag,
 		"Config.SampleEvery":            f.sampleEvery,

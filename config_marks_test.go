@@ -102,6 +102,16 @@ func TestConfigEveryMark(t *testing.T) {
 			assert.Len(t, servers(t, d, nobody(), 40), 2)
 			assert.Equal(t, map[string]int{"replica2": 40}, servers(t, d, readsplit.Group(nobody(), "reports"), 40))
 		},
+		"Recheck": func(t *testing.T) {
+			defer still(t, c)()
+			require.NoError(t, unbounded.WithContext(nobody()).Exec("INSERT INTO counters (id, n) VALUES (70, 0) ON CONFLICT DO NOTHING").Error)
+			look := func(ctx context.Context) error {
+				return unbounded.WithContext(ctx).Table("counters").Where("id = 70").Take(&struct{ N int }{}).Error
+			}
+			// Stale, since whoever writes without a session writes for the process.
+			require.ErrorIs(t, look(readsplit.Stale(nobody())), gorm.ErrRecordNotFound)
+			assert.NoError(t, look(readsplit.Recheck(readsplit.Stale(nobody()))))
+		},
 		"ReadOnly": func(t *testing.T) {
 			insert := func(ctx context.Context) { _ = d.WithContext(ctx).Create(&label{Name: "x"}).Error }
 			require.NotPanics(t, func() { insert(nobody()) })

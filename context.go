@@ -16,6 +16,7 @@ type marks struct {
 	mode    policy.Mode
 	atMost  time.Duration
 	group   string
+	recheck bool
 	session *Session
 	request *request
 }
@@ -24,7 +25,7 @@ type marks struct {
 // everything that was derived from its context.
 type request struct {
 	wrote atomic.Bool
-	held  atomic.Int64 // policy.Query.Held
+	held  atomic.Pointer[heldServer]
 }
 
 type marksKey struct{}
@@ -100,6 +101,13 @@ func AtMost(ctx context.Context, d time.Duration) context.Context {
 // group that no replica is in is an error of the read, ErrUnknownGroup.
 func Group(ctx context.Context, name string) context.Context {
 	return with(ctx, func(m *marks) { m.group = name })
+}
+
+// Recheck marks reads that must not miss a row which is there: a lookup of a
+// single row that finds nothing on a replica, and the last batch of FindInBatches,
+// are run once more on the primary. Config.NotFound says so for all reads.
+func Recheck(ctx context.Context) context.Context {
+	return with(ctx, func(m *marks) { m.recheck = true })
 }
 
 // ReadOnly marks a read session: Create, Save, Update, Delete, association

@@ -23,13 +23,13 @@ type counters struct {
 
 // count takes in that a statement outside a transaction was served by s, nil for
 // the primary.
-func (p *Plugin) count(s *server, reason policy.Reason) {
-	p.counters.reasons[reason].Add(1)
+func (rt *router) count(s *server, reason policy.Reason) {
+	rt.counters.reasons[reason].Add(1)
 	switch {
 	case s != nil:
 		s.reads.Add(1)
 	case reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement:
-		p.counters.primaryReads.Add(1)
+		rt.counters.primaryReads.Add(1)
 	}
 }
 

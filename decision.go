@@ -10,6 +10,9 @@ import (
 type Decision struct {
 	// Server is the name of the replica, or "primary".
 	Server string
+	// Resolver is the name of the resolver that the statement belongs to; empty
+	// where it belongs to none.
+	Resolver string
 	// Replica reports whether it was a replica.
 	Replica bool
 	// Reason is why, from one closed list.
@@ -35,9 +38,16 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 		if !pool.ran {
 			return Decision{}, false
 		}
-		return decisionOn(pool.at, pool.reason, max(pool.attempts, 1)), true
+		return decisionOn(pool.router, pool.at, pool.reason, max(pool.attempts, 1)), true
+	case *rootPool:
+		// Between the commit of a default transaction and the end of its statement
+		// GORM's own pool is there.
+		if tx.Statement.SQL.Len() == 0 {
+			return Decision{}, false
+		}
+		return decisionOn(pool.router, nil, policy.ReasonWrite, 1), true
 	case *trackedTx:
-		return decisionOn(nil, policy.ReasonInTransaction, 1), true
+		return decisionOn(pool.router, nil, policy.ReasonInTransaction, 1), true
 	case *readOnlyTx:
 		pool.mu.Lock()
 		defer pool.mu.Unlock()
@@ -48,13 +58,13 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 		if pool.primary != nil && reason == 0 {
 			reason = policy.ReasonReadOnlyTransaction
 		}
-		return decisionOn(pool.server, reason, 1), true
+		return decisionOn(pool.router, pool.server, reason, 1), true
 	}
 	return Decision{}, false
 }
 
-func decisionOn(s *server, reason policy.Reason, attempts int) Decision {
-	d := Decision{Server: primaryName, Reason: reason, Attempts: attempts}
+func decisionOn(rt *router, s *server, reason policy.Reason, attempts int) Decision {
+	d := Decision{Server: primaryName, Resolver: rt.name, Reason: reason, Attempts: attempts}
 	if s != nil {
 		d.Server, d.Replica = s.name, true
 	}

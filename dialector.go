@@ -21,18 +21,34 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 		return readonlyguard.RefusingMigrator(err)
 	}
 	pool, prepared := unwrap(db.Statement.ConnPool)
-	_, root := pool.(*rootPool)
+	root, isRoot := pool.(*rootPool)
 	r, routed := pool.(*route)
-	if root || routed || d.p.isPrimary(pool) {
-		if routed {
-			prepared = r.prepared
-		}
+	if isRoot && root.router.plugin != d.p || routed && r.router.plugin != d.p || !isRoot && !routed && !d.p.isBase(pool) {
+		return d.Dialector.Migrator(db) // inside a transaction, or not ours
+	}
+	if routed {
+		prepared = r.prepared
+	}
+	on := func(rt *router) gorm.Migrator {
 		// A copy of the statement: the handle that the caller goes on using is
 		// not pinned.
-		db = db.Session(&gorm.Session{Context: db.Statement.Context})
-		db.Statement.ConnPool = &route{p: d.p, prepared: prepared, pinned: true}
+		copied := db.Session(&gorm.Session{Context: db.Statement.Context})
+		copied.Statement.ConnPool = &route{router: rt, prepared: prepared, pinned: true, bound: true}
+		return d.Dialector.Migrator(copied)
 	}
-	return d.Dialector.Migrator(db)
+	switch {
+	case routed && r.bound:
+		return on(r.router)
+	case routed && r.wish != nil && r.wish.err != nil:
+		_ = db.AddError(r.wish.err)
+		return on(d.p.main)
+	case routed && r.wish != nil && r.wish.router != nil:
+		return on(r.wish.router)
+	case d.p.spread():
+		return tableMigrator{Migrator: on(d.p.main), p: d.p, on: on}
+	default:
+		return on(d.p.main)
+	}
 }
 
 // migratesOnPrimary is what the dialector is known by, whatever else it can do.

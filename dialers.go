@@ -109,7 +109,7 @@ func (d *dialer) dial(ctx context.Context) (*heldConn, error) {
 		if !ok {
 			return fmt.Errorf("readsplit: the driver's connection is a %T, not a driver.Conn", c)
 		}
-		h.set(conn)
+		h.hold(conn)
 		return nil
 	})
 	if err != nil {

@@ -23,6 +23,10 @@ func effectOf(info sqlclass.Info) effect {
 		everybody: info.Flags.Has(sqlclass.DDL),
 		partial:   info.Flags.Has(sqlclass.Multi),
 	}
+	if info.Flags.Has(sqlclass.SetsLocal) {
+		e.none = true
+		return e
+	}
 	switch info.Verb {
 	case sqlclass.Call, sqlclass.Do, sqlclass.Maintenance:
 		e.partial = true
@@ -36,10 +40,10 @@ func effectOf(info sqlclass.Info) effect {
 }
 
 // noticeSettings takes in a statement that changes what a later commit means.
-func (p *Plugin) noticeSettings(info sqlclass.Info) {
+func (rt *router) noticeSettings(info sqlclass.Info) {
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		// A SET outside a transaction stays on its pooled connection, where any
 		// later transaction may find it.
-		p.monitor.MarkAsync()
+		rt.monitor.MarkAsync()
 	}
 }

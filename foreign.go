@@ -44,12 +44,12 @@ func (f foreignTx) ended() bool {
 }
 
 // foreignTx notes a statement inside a transaction that is not tracked.
-func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
-	p.noticeSettings(info)
+func (rt *router) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
+	rt.noticeSettings(info)
 	if info.Class == sqlclass.Read || effectOf(info).none {
 		return
 	}
-	f := &p.foreign
+	f := &rt.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	everybody := effectOf(info).everybody
@@ -64,7 +64,7 @@ func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 			if !t.ended() {
 				return false
 			}
-			p.foreignEnded(t) // nobody reads, or it would be gone
+			rt.foreignEnded(t) // nobody reads, or it would be gone
 			return true
 		})
 	}
@@ -76,8 +76,8 @@ func (p *Plugin) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 // whether one that is still open concerns the reads of m. A transaction says that
 // it has ended before its COMMIT is acknowledged, so a position that is taken then
 // may not cover it: those who wrote are unsure.
-func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
-	f := &p.foreign
+func (rt *router) sweepForeign(q *policy.Query, m *marks) {
+	f := &rt.foreign
 	if f.n.Load() == 0 {
 		return
 	}
@@ -92,7 +92,7 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 			q.Pending = q.Pending || t.marks.concern(m)
 			continue
 		}
-		p.foreignEnded(t)
+		rt.foreignEnded(t)
 		reset = reset || t.everybody
 	}
 	clear(f.list[len(open):])
@@ -100,26 +100,26 @@ func (p *Plugin) sweepForeign(q *policy.Query, m *marks) {
 	f.n.Store(int32(len(open)))
 	f.mu.Unlock()
 	if reset {
-		p.resetPrepared()
+		rt.resetPrepared()
 	}
 }
 
 // foreignEnded records the writes of a foreign transaction that has ended.
-func (p *Plugin) foreignEnded(t foreignTx) {
+func (rt *router) foreignEnded(t foreignTx) {
 	if t.tracked == nil {
-		p.unsureOf(t.marks, t.everybody)
+		rt.unsureOf(t.marks, t.everybody)
 		return
 	}
 	for _, m := range t.tracked.concerned() {
-		p.unsureOf(m, t.everybody)
+		rt.unsureOf(m, t.everybody)
 	}
 	t.tracked.end()
 }
 
 // handedOut watches a transaction that SQLTx has given to the application, which
 // may commit it without the handle.
-func (p *Plugin) handedOut(tx *sql.Tx, tracked *trackedTx) {
-	f := &p.foreign
+func (rt *router) handedOut(tx *sql.Tx, tracked *trackedTx) {
+	f := &rt.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.ContainsFunc(f.list, func(t foreignTx) bool { return t.tracked == tracked }) {
@@ -130,8 +130,8 @@ func (p *Plugin) handedOut(tx *sql.Tx, tracked *trackedTx) {
 }
 
 // handedBack stops watching a transaction that was ended by its handle.
-func (p *Plugin) handedBack(tracked *trackedTx) {
-	f := &p.foreign
+func (rt *router) handedBack(tracked *trackedTx) {
+	f := &rt.foreign
 	if f.n.Load() == 0 {
 		return
 	}
@@ -144,14 +144,14 @@ func (p *Plugin) handedBack(tracked *trackedTx) {
 // foreignPool notes a statement on a pool or connection of the application's
 // own (gorm.DB.Connection): what else happens there, and when it is committed,
 // is invisible.
-func (p *Plugin) foreignPool(m *marks, info sqlclass.Info) {
-	p.noticeSettings(info)
+func (rt *router) foreignPool(m *marks, info sqlclass.Info) {
+	rt.noticeSettings(info)
 	if info.Class == sqlclass.Read || effectOf(info).none {
 		return
 	}
 	e := effectOf(info)
-	p.unsureOf(m, e.everybody)
+	rt.unsureOf(m, e.everybody)
 	if e.everybody {
-		p.resetPrepared()
+		rt.resetPrepared()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"net"
 	"reflect"
+	"sync/atomic"
 )
 
 // heldConn is a driver connection that was taken out of another pool. It passes
@@ -25,9 +26,15 @@ type heldConn struct {
 	checker  driver.NamedValueChecker
 	netConn  net.Conn // nil when the driver does not tell
 	released func()   // told when the connection is closed
+	// dead: it was open when its server was declared down. It is of no use any
+	// more, and would cost a read an attempt.
+	dead atomic.Bool
+	// lent: the connection goes back where it came from, instead of being closed.
+	lent     bool
+	settings applied
 }
 
-func (h *heldConn) set(c driver.Conn) {
+func (h *heldConn) hold(c driver.Conn) {
 	h.conn = c
 	h.exec, _ = c.(driver.ExecerContext)
 	h.query, _ = c.(driver.QueryerContext)
@@ -69,6 +76,10 @@ func (h *heldConn) Close() error {
 	if h.released != nil {
 		h.released()
 	}
+	if h.lent {
+		h.giveBack()
+		return nil
+	}
 	// An error from Raw tells the other pool to close the connection instead of
 	// keeping it idle.
 	_ = h.holder.Raw(func(any) error { return driver.ErrBadConn })
@@ -78,6 +89,17 @@ func (h *heldConn) Close() error {
 
 // PrepareContext implements driver.ConnPrepareContext.
 func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := h.apply(ctx); err != nil {
+		return nil, err // the search path says what the names mean
+	}
+	stmt, err := h.prepared(ctx, query)
+	if err == nil && h.settings.wanted != nil {
+		stmt = heldStmt{stmt, h}
+	}
+	return stmt, err
+}
+
+func (h *heldConn) prepared(ctx context.Context, query string) (driver.Stmt, error) {
 	if h.prepare == nil {
 		return h.conn.Prepare(query)
 	}
@@ -89,6 +111,9 @@ func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.
 	if h.exec == nil {
 		return nil, driver.ErrSkip
 	}
+	if err := h.apply(ctx); err != nil {
+		return nil, err
+	}
 	return h.exec.ExecContext(ctx, query, args)
 }
 
@@ -97,11 +122,26 @@ func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver
 	if h.query == nil {
 		return nil, driver.ErrSkip
 	}
+	if err := h.apply(ctx); err != nil {
+		return nil, err
+	}
 	return h.query.QueryContext(ctx, query, args)
 }
 
 // BeginTx implements driver.ConnBeginTx.
 func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := h.apply(ctx); err != nil {
+		return nil, err
+	}
+	tx, err := h.begun(ctx, opts)
+	if err == nil && h.settings.wanted != nil {
+		h.settings.inTx = true
+		tx = heldTx{tx, h}
+	}
+	return tx, err
+}
+
+func (h *heldConn) begun(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if h.begin == nil {
 		return h.Begin()
 	}
@@ -118,6 +158,9 @@ func (h *heldConn) Ping(ctx context.Context) error {
 
 // ResetSession implements driver.SessionResetter.
 func (h *heldConn) ResetSession(ctx context.Context) error {
+	if h.dead.Load() {
+		return driver.ErrBadConn
+	}
 	if h.reset == nil {
 		return nil
 	}
@@ -126,7 +169,7 @@ func (h *heldConn) ResetSession(ctx context.Context) error {
 
 // IsValid implements driver.Validator.
 func (h *heldConn) IsValid() bool {
-	return h.valid == nil || h.valid.IsValid()
+	return !h.dead.Load() && (h.valid == nil || h.valid.IsValid())
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.

@@ -35,8 +35,8 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 	}
 }
 
-func (p *Plugin) onChange(c monitor.Change) {
-	if p.log != nil {
-		p.log(c)
+func (rt *router) onChange(c monitor.Change) {
+	if rt.log != nil {
+		rt.log(c)
 	}
 }

@@ -2,6 +2,8 @@ package readsplit
 
 import (
 	"database/sql"
+	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"sync"
@@ -29,26 +31,37 @@ type openRow struct {
 	effect effect
 }
 
-// closed reports whether the rows have been closed.
-func (o *openRow) closed() bool { return rowsClosed(o.rows) }
-
-// rowsClosed reports whether rows have been closed, without waiting for it: while
-// they are being closed, that is until the commit is acknowledged, a method of
-// theirs would wait, and with it every read of the process that wants to know.
-// Rows that are being closed are open.
-func rowsClosed(rows *sql.Rows) bool {
+// rowsEnd reports whether rows have been closed, and with which error, without
+// waiting for it: while they are being closed, that is until the commit is
+// acknowledged, a method of theirs would wait, and with it every read of the
+// process that wants to know. Rows that are being closed are open.
+//
+// The error is the one that was kept when they were closed. Rows.Err must not be
+// called while the application reads, and would name a context that ended after
+// the statement.
+func rowsEnd(rows *sql.Rows) (closed bool, err error) {
 	v := reflect.ValueOf(rows).Elem()
-	lock, closed := v.FieldByName("closemu"), v.FieldByName("closed")
-	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !closed.IsValid() || closed.Kind() != reflect.Bool {
-		_, err := rows.Columns()
-		return err != nil
+	lock, over, last := v.FieldByName("closemu"), v.FieldByName("closed"), v.FieldByName("lasterr")
+	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !over.IsValid() || over.Kind() != reflect.Bool ||
+		!last.IsValid() || last.Type() != reflect.TypeFor[error]() {
+		if _, err := rows.Columns(); err == nil {
+			return false, nil
+		}
+		return true, rows.Err()
 	}
 	mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
 	if !mu.TryRLock() {
-		return false
+		return false, nil
 	}
 	defer mu.RUnlock()
-	return closed.Bool()
+	if !over.Bool() {
+		return false, nil
+	}
+	err = *(*error)(last.Addr().UnsafePointer())
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return true, err
 }
 
 // sweepAt is how many results may pile up before they are looked at although
@@ -56,12 +69,12 @@ func rowsClosed(rows *sql.Rows) bool {
 const sweepAt = 64
 
 // committing keeps rows until they have been closed.
-func (p *Plugin) committing(r openRow) {
-	o := &p.openRows
+func (rt *router) committing(r openRow) {
+	o := &rt.openRows
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.list) >= max(sweepAt, 2*o.kept) {
-		p.sweepRows(noMarks)
+		rt.sweepRows(noMarks)
 		o.kept = len(o.list)
 	}
 	o.list = append(o.list, r)
@@ -80,12 +93,12 @@ func (o *openRows) remove(rows *sql.Rows) {
 // that are still open concern the reads of m. The caller holds the lock, also
 // while the writes are recorded: a read that finds the list without a write must
 // find the write recorded.
-func (p *Plugin) sweepRows(m *marks) (pending bool) {
-	o := &p.openRows
+func (rt *router) sweepRows(m *marks) (pending bool) {
+	o := &rt.openRows
 	open := o.list[:0]
 	for _, r := range o.list {
-		if r.closed() {
-			p.outcome(r.marks, r.effect, r.rows.Err())
+		if closed, err := rowsEnd(r.rows); closed {
+			rt.outcome(r.marks, r.effect, err)
 			continue
 		}
 		open = append(open, r)
@@ -99,13 +112,13 @@ func (p *Plugin) sweepRows(m *marks) (pending bool) {
 
 // sweepClosed records the writes whose rows have been closed, although nobody
 // reads.
-func (p *Plugin) sweepClosed() {
-	if p.openRows.n.Load() == 0 {
+func (rt *router) sweepClosed() {
+	if rt.openRows.n.Load() == 0 {
 		return
 	}
-	p.openRows.mu.Lock()
-	defer p.openRows.mu.Unlock()
-	p.sweepRows(noMarks)
+	rt.openRows.mu.Lock()
+	defer rt.openRows.mu.Unlock()
+	rt.sweepRows(noMarks)
 }
 
 // concern reports whether what was written under w must be seen by the reads of
@@ -116,8 +129,8 @@ func (w *marks) concern(m *marks) bool {
 
 // sweepOpen records the writes whose end could not be seen when it came: rows
 // that have been closed and foreign transactions that have ended since.
-func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
-	for _, s := range plugins.sharing(p) {
+func (rt *router) sweepOpen(q *policy.Query, m *marks) {
+	for _, s := range plugins.sharing(rt) {
 		s.sweepForeign(q, m)
 		if s.openRows.n.Load() == 0 {
 			continue
@@ -131,18 +144,18 @@ func (p *Plugin) sweepOpen(q *policy.Query, m *marks) {
 
 // outcome records how a statement that is not a read ended outside a
 // transaction.
-func (p *Plugin) outcome(m *marks, e effect, err error) {
+func (rt *router) outcome(m *marks, e effect, err error) {
 	if e.none {
 		return
 	}
 	switch retry.OfWrite(err) {
 	case retry.Committed:
-		p.wrote(m, e.insert, e.everybody)
+		rt.wrote(m, e.insert, e.everybody)
 	case retry.Unknown:
-		p.unsureOf(m, e.everybody)
+		rt.unsureOf(m, e.everybody)
 	case retry.RolledBack:
 		if e.partial {
-			p.wrote(m, e.insert, e.everybody)
+			rt.wrote(m, e.insert, e.everybody)
 		}
 	case retry.NeverSent:
 	}
@@ -150,10 +163,10 @@ func (p *Plugin) outcome(m *marks, e effect, err error) {
 
 // unsureOf records an event whose outcome is unknown, for the session and, where
 // everybody is concerned, for every session of the process.
-func (p *Plugin) unsureOf(m *marks, everybody bool) {
-	p.unsure(m)
+func (rt *router) unsureOf(m *marks, everybody bool) {
+	rt.unsure(m)
 	if everybody && m.session != nil {
-		p.unsure(noMarks)
+		rt.unsure(noMarks)
 	}
 }
 

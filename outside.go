@@ -13,8 +13,8 @@ import (
 // later read of the session sees what was committed before the call. It concerns
 // every plugin of the process.
 func MarkWrite(ctx context.Context) {
-	for _, p := range plugins.all() {
-		p.wrote(marksOf(ctx), true, false)
+	for _, rt := range plugins.all() {
+		rt.wrote(marksOf(ctx), true, false)
 	}
 }
 
@@ -34,7 +34,7 @@ func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
 			pool.wrote.Store(true)
 			pool.insert.Store(true)
 			pool.out.Store(true)
-			pool.p.handedOut(sqlTx, pool)
+			pool.router.handedOut(sqlTx, pool)
 		}
 	case *readOnlyTx:
 		pool.mu.Lock()

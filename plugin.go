@@ -2,25 +2,21 @@ package readsplit
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"gorm.io/gorm"
 
-	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
-	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
-// primaryName is how the primary is called in decisions, logs and metrics.
+// primaryName is how a primary is called in decisions, logs and metrics.
 const primaryName = "primary"
 
 // pluginName is under what GORM knows the plugin.
@@ -29,35 +25,20 @@ const pluginName = "readsplit"
 // Plugin routes the statements of one gorm.DB. Make it with [New] and install it
 // with db.Use. After Initialize one goroutine per server runs until Close.
 type Plugin struct {
-	given  Config // as New got it
-	cfg    Config // with defaults, from Initialize on
-	guard  readonlyguard.Options
-	groups map[string]bool
+	given Config // as New got it
+	cfg   Config // with defaults, from Initialize on
+	guard readonlyguard.Options
+	keys  *session.Keys
+	log   func(monitor.Change)
+	warn  func(format string, args ...any)
 
-	primary gorm.ConnPool // what the plugin was installed over
-	servers []*server
-	load    policy.Load
-	monitor *monitor.Monitor
-	control *dialer
-	decider *policy.Decider
-	dialect sqlclass.Dialect
-	maxWait time.Duration
-	keys    *session.Keys
-	self    []*Plugin
-	watched bool // positions can be asked of the primary
-	// startClaim is the first capture that covers everything from before this
-	// plugin was in use.
-	startClaim uint64
-	log        func(monitor.Change)
-	ticket     atomic.Uint64
-	counters   counters
-
-	process  register // what any session of this process wrote
-	unscoped register // what was written without a session
-	openRows openRows
-	foreign  foreignTxs
-	plans    plans                               // of the application's prepared statements
-	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
+	db   *gorm.DB      // that the plugin was installed on
+	base gorm.ConnPool // the pool of that, which the application opened
+	main *router       // of everything that no resolver takes
+	// tables are the resolvers. Register of package dbresolver may add some while
+	// statements run.
+	tables atomic.Pointer[tables]
+	adding sync.Mutex
 
 	initialized atomic.Bool
 	closed      atomic.Bool
@@ -67,11 +48,7 @@ type Plugin struct {
 
 // New returns a plugin for cfg. It never fails and does no I/O: db.Use reports
 // every problem of cfg at once.
-func New(cfg Config) *Plugin {
-	p := &Plugin{given: cfg}
-	p.self = []*Plugin{p}
-	return p
-}
+func New(cfg Config) *Plugin { return &Plugin{given: cfg} }
 
 // Name implements gorm.Plugin.
 func (p *Plugin) Name() string { return pluginName }
@@ -89,10 +66,8 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 			" (dbresolver initialises every plugin again for each server that it opens: use one of the two)")
 	}
 	if err := p.install(db); err != nil {
-		plugins.remove(p)
 		_ = p.release()
 		*p = Plugin{given: p.given} // nothing has seen it yet: it may be tried again
-		p.self = []*Plugin{p}
 		return err
 	}
 	return nil
@@ -100,55 +75,35 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 
 func (p *Plugin) install(db *gorm.DB) error {
 	p.cfg = p.given.withDefaults()
-	errs := []error{p.cfg.validate(), fits(db, len(p.cfg.Replicas))}
-	dialers := make([]*dialer, len(p.cfg.Replicas))
-	defer func() {
-		for _, d := range dialers {
-			if d != nil {
-				_ = d.close() // those that no server took over
-			}
-		}
-	}()
-	for i, r := range p.cfg.Replicas {
-		if isNil(r.Dialector) {
-			continue // reported by validate
-		}
-		d, err := newDialer(r.Dialector)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("readsplit: Config.Replicas[%d].Dialector (%q): %w", i, r.Name, err))
-			continue
-		}
-		dialers[i] = d
+	p.db = db
+	errs := []error{p.cfg.validate(), fits(db, p.cfg)}
+	p.base, _ = unwrap(db.ConnPool)
+	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors, AllowFunctions: p.cfg.ReadFunctions}
+	p.log, p.warn = logTo(db), func(format string, args ...any) { db.Logger.Warn(context.Background(), format, args...) }
+	dialector, pool := db.Dialector, p.base
+	if !isNil(p.cfg.Primary) {
+		dialector, pool = p.cfg.Primary, nil
 	}
+	var err error
+	p.main, err = p.newRouter("", "Config", p.cfg, dialector, pool, p.cfg.PrimaryPool)
+	errs = append(errs, err)
+	all := &tables{}
+	p.tables.Store(all)
+	for i, r := range p.cfg.Resolvers {
+		errs = append(errs, p.addTo(all, fmt.Sprintf("Config.Resolvers[%d]", i), r))
+	}
+	keys, _ := session.NewKeys(p.cfg.TokenKeys...) // checked by validate
+	p.keys = &keys
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-
-	p.primary, _ = unwrap(db.ConnPool)
-	primary, err := p.primaryDB()
-	if err != nil && len(p.cfg.Replicas) > 0 {
-		return err
+	for _, rt := range p.routers() {
+		rt.prepare()
 	}
-	keys, err := session.NewKeys(p.cfg.TokenKeys...)
-	if err != nil {
-		return err
+	if p.main.catalog != nil {
+		p.guard.Judge = p.main.catalog.Judge
 	}
-	p.keys = &keys
-	p.maxWait = max(p.cfg.MaxWait, 0)
-	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors}
-	p.log = logTo(db)
-	// Positions are asked over connections of the plugin's own, so that an
-	// exhausted pool of the application cannot keep them away. Where the
-	// dialector cannot open any, they are borrowed.
-	watched := db.Dialector.Name() == "postgres"
-	p.control = &dialer{db: primary}
-	if d, err := newDialer(db.Dialector); watched && err == nil {
-		p.control = d
-	}
-	p.prepare(db, primary, dialers)
-	clear(dialers) // the servers close them from here on
-
-	if watched {
+	if p.main.watched || p.main.dialect == sqlclass.SQLServer {
 		if err := readonlyguard.Register(db, p.guard); err != nil {
 			return err
 		}
@@ -156,36 +111,29 @@ func (p *Plugin) install(db *gorm.DB) error {
 	if err := p.register(db); err != nil {
 		return err
 	}
-	p.watched = watched
-	if watched {
-		// From here on other plugins over the same primary tell what they write,
-		// also while the servers are asked for the first time. What was written
-		// before are this process's writes too.
-		plugins.add(p)
-		p.startClaim = p.monitor.NextCapture()
-		// How commits through another plugin were acknowledged is not known here.
-		insert := len(plugins.all()) > 1
-		for _, r := range []*register{&p.process, &p.unscoped} {
-			r.update(func(c session.Claim) session.Claim {
-				return c.AfterWrite(p.startClaim, insert, lsn.History{}, time.Time{})
-			})
-		}
-		p.monitor.Start()
+	for _, rt := range p.routers() {
+		rt.start()
 	}
 	p.replacePools(db)
 	return nil
 }
 
 // fits reports what about db keeps the plugin from working.
-func fits(db *gorm.DB, replicas int) error {
+func fits(db *gorm.DB, c Config) error {
 	var errs []error
-	for name := range db.Plugins {
-		if name == "gorm:db_resolver" {
-			errs = append(errs, errors.New("readsplit: dbresolver is in use on this gorm.DB: both would route every statement; remove its db.Use and give its replicas to readsplit.Config.Replicas"))
-		}
+	if _, ok := db.Plugins["gorm:db_resolver"]; ok {
+		errs = append(errs, errors.New("readsplit: dbresolver is in use on this gorm.DB: both would route every statement; remove its db.Use and give its replicas to readsplit.Config.Replicas, or import github.com/readsplit/readsplit/dbresolver in its place (docs/migrate-from-dbresolver.md)"))
 	}
-	if name := db.Dialector.Name(); replicas > 0 && name != "postgres" {
-		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas is set for a database of dialect %q: replicas work with postgres; leave Replicas empty elsewhere", name))
+	if name := db.Dialector.Name(); name != "postgres" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0) {
+		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas or Config.Resolvers is set for a database of dialect %q: replicas work with postgres; leave both empty elsewhere", name))
+	}
+	if shardingLosesTransactions(db) {
+		errs = append(errs, errSharding)
+	}
+	if pool, _ := unwrap(db.ConnPool); pool != nil {
+		if _, ok := pool.(*rootPool); ok {
+			errs = append(errs, errors.New("readsplit: readsplit is in use on this gorm.DB already: remove one of the two db.Use"))
+		}
 	}
 	if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
 		errs = append(errs, errors.New("readsplit: db.Use was called on a transaction: call it on what gorm.Open returned"))
@@ -193,54 +141,23 @@ func fits(db *gorm.DB, replicas int) error {
 	return errors.Join(errs...)
 }
 
-// prepare makes the servers, the monitor and the decider, without connecting.
-func (p *Plugin) prepare(db *gorm.DB, primary *sql.DB, dialers []*dialer) {
-	most := 0
-	if primary != nil {
-		most = primary.Stats().MaxOpenConnections
+// routers returns every router, the main one first.
+func (p *Plugin) routers() []*router {
+	var all []*router
+	if p.main != nil {
+		all = append(all, p.main)
 	}
-	cfg := monitor.Config{
-		Primary:     monitor.Target{Name: primaryName},
-		SampleEvery: p.cfg.SampleEvery, SampleTimeout: p.cfg.SampleTimeout,
-		MaxLag: p.cfg.MaxLag, MaxWait: p.maxWait,
-		Nudge: !p.cfg.ForbidNudge, OnChange: p.onChange, BeforeSample: p.sweepClosed,
-		OnDead:  func(i int) { p.servers[i].die() },
-		OnAlive: func(i int) { p.servers[i].revive() },
-		Seed:    rand.Uint64(),
+	if t := p.tables.Load(); t != nil {
+		all = append(all, t.routers...)
 	}
-	limits := policy.Limits{
-		MaxLag: p.cfg.MaxLag, MaxSampleAge: p.cfg.MaxSampleAge, MaxWait: p.maxWait,
-		RefuseWhenLost: p.cfg.PrimaryLost == Refuse,
-	}
-	if p.cfg.MaxLag == Off {
-		limits.MaxLag, cfg.MaxLag = noLimit, noLimit
-	}
-	p.groups = make(map[string]bool)
-	for i, r := range p.cfg.Replicas {
-		s := newServer(i, r, dialers[i], r.Pool.or(p.cfg.Pool).sized(most), db.Config)
-		p.servers = append(p.servers, s)
-		cfg.Replicas = append(cfg.Replicas, monitor.Target{
-			Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-			AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: dialers[i], shared: dialers[i].scarce()},
-		})
-		for _, g := range r.Groups {
-			p.groups[g] = true
-		}
-	}
-	p.load = load(p.servers)
-	p.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: p.cfg.Policies, Balancer: p.cfg.Balancer})
-	cfg.Primary.Source = &source{dialer: p.control, shared: p.control.scarce()}
-	p.monitor = monitor.New(cfg)
-	for _, s := range p.servers {
-		s.monitor = p.monitor
-	}
+	return all
 }
 
 // replacePools puts the root pool where GORM takes pools from. Under prepared
 // statements the store stays where it is and what it prepares on is swapped:
 // GORM and its plugins look for a *gorm.PreparedStmtDB at the top.
 func (p *Plugin) replacePools(db *gorm.DB) {
-	root := &rootPool{p: p}
+	root := &rootPool{router: p.main}
 	swap := func(pool gorm.ConnPool) gorm.ConnPool {
 		s, ok := pool.(*gorm.PreparedStmtDB)
 		if !ok {
@@ -261,32 +178,21 @@ func (p *Plugin) replacePools(db *gorm.DB) {
 	db.Dialector = wrapDialector(db.Dialector, p)
 }
 
-// resetPrepared forgets every server's prepared statements after a change of the
-// schema: their result types may have changed.
-func (p *Plugin) resetPrepared() {
-	if store := p.store.Load(); store != nil {
-		p.plans.n.Add(1)
-		store.Close()
-	}
-	for _, s := range p.servers {
-		s.prepared.reset()
-	}
-}
-
-// Close stops watching and closes every pool that the plugin opened; the
-// primary's pool is the application's. Statements that run on a replica are
-// broken off and end on the primary, and everything that comes later goes to the
-// primary. Close waits for the plugin's goroutines until ctx is done; calling it
+// Close stops watching and closes every pool that the plugin opened; the pool of
+// gorm.Open is the application's. Statements that run on a replica are broken
+// off and end on the primary, and everything that comes later goes to the
+// primary; what a resolver keeps on a primary of its own cannot be reached any
+// more. Close waits for the plugin's goroutines until ctx is done; calling it
 // again waits again. It may be called before the plugin was installed.
 func (p *Plugin) Close(ctx context.Context) error {
 	p.closed.Store(true)
+	for _, rt := range p.routers() {
+		rt.closed.Store(true)
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.closing.Do(func() {
-			plugins.remove(p)
-			p.closeErr = p.release()
-		})
+		p.closing.Do(func() { p.closeErr = p.release() })
 	}()
 	select {
 	case <-done:
@@ -298,13 +204,12 @@ func (p *Plugin) Close(ctx context.Context) error {
 
 // release ends what install started.
 func (p *Plugin) release() error {
-	if p.monitor == nil {
-		return nil
-	}
-	p.monitor.Close()
-	errs := []error{p.control.close()}
-	for _, s := range p.servers {
-		errs = append(errs, s.close())
+	p.adding.Lock() // whatever is being added is closed too
+	defer p.adding.Unlock()
+	var errs []error
+	for _, rt := range slices.Backward(p.routers()) {
+		rt.closed.Store(true)
+		errs = append(errs, rt.release())
 	}
 	return errors.Join(errs...)
 }

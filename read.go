@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
-	"github.com/readsplit/readsplit/sqlclass"
 )
 
 // read runs attempt on the server that is right for the read, and again
@@ -21,12 +18,12 @@ import (
 // caller. attempt is given nil for the primary, whose errors are final. discard
 // drops a result that turned out not to be trusted.
 func (r *route) read(ctx context.Context, attempt func(s *server) error, discard func()) error {
-	p := r.p
+	rt := r.router
 	primary := r.forced
 	r.forced = 0
 	for {
 		r.attempts++
-		if primary == 0 && r.attempts > 1 && !p.cfg.Retry.Allows(r.attempts) {
+		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(r.attempts) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
 		}
 		s, generation, reason, err := r.choose(ctx, primary)
@@ -42,7 +39,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		err = s.try(attempt)
 		if err == nil {
-			if p.monitor.Generation(s.index) == generation {
+			if rt.monitor.Generation(s.index) == generation {
 				r.ranOn(s, reason)
 				return nil
 			}
@@ -51,8 +48,8 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			if discard != nil {
 				discard()
 			}
-			p.counters.voided.Add(1)
-			if !p.cfg.Retry.Allows(r.attempts) {
+			rt.counters.voided.Add(1)
+			if !rt.cfg.Retry.Allows(r.attempts) {
 				primary = policy.ReasonReplicaFailed
 			}
 			continue
@@ -65,12 +62,12 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		if next != 0 {
 			primary = next
 		}
-		if !p.cfg.Retry.Allows(r.attempts) {
+		if !rt.cfg.Retry.Allows(r.attempts) {
 			if primary == 0 {
 				r.ranOn(s, reason)
 				return err
 			}
-		} else if primary == 0 && !p.pause(ctx, r.attempts) {
+		} else if primary == 0 && !rt.pause(ctx, r.attempts) {
 			return err
 		}
 	}
@@ -87,7 +84,7 @@ func (s *server) try(attempt func(s *server) error) error {
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
 func (r *route) failed(ctx context.Context, s *server, err error) (primary policy.Reason, again bool) {
-	if ctx.Err() == nil && r.p.closed.Load() {
+	if ctx.Err() == nil && r.router.closed.Load() {
 		return policy.ReasonNoReplicas, true // broken off by Close
 	}
 	v := retry.OfAttempt(ctx, ctx, err)
@@ -95,19 +92,19 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	if v.ServerSuspect {
-		r.p.monitor.Suspect(s.index, err)
+		r.router.monitor.Suspect(s.index, err)
 	}
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
 	case retry.Elsewhere:
-		r.p.counters.retried(v.Cause)
+		r.router.counters.retried(v.Cause)
 		return 0, true
 	case retry.Primary:
-		r.p.counters.retried(v.Cause)
+		r.router.counters.retried(v.Cause)
 		switch {
 		case v.CountsAsWrite:
 			r.refused = true
-			r.p.counters.refused.Add(1)
+			r.router.counters.refused.Add(1)
 			return policy.ReasonRefusedByReplica, true
 		case v.Cause == retry.CauseSchemaBehind:
 			return policy.ReasonSchemaBehind, true
@@ -120,8 +117,8 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 }
 
 // pause waits between two runs of a read.
-func (p *Plugin) pause(ctx context.Context, ran int) bool {
-	d := p.cfg.Retry.Delay(ran, rand.Uint64())
+func (rt *router) pause(ctx context.Context, ran int) bool {
+	d := rt.cfg.Retry.Delay(ran, rand.Uint64())
 	if d <= 0 {
 		return true
 	}
@@ -138,46 +135,60 @@ func (p *Plugin) pause(ctx context.Context, ran int) bool {
 // choose decides where the read runs. generation belongs to the news that the
 // decision is based on.
 func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
-	p := r.p
+	rt := r.router
 	if forced != 0 {
 		return nil, 0, forced, nil
 	}
-	if p.closed.Load() {
+	if rt.closed.Load() {
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
 	m := marksOf(ctx)
-	if m.group != "" && !p.groups[m.group] {
-		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, m.group, p.groupNames())
+	group := r.group(m)
+	if group != "" && !rt.groups[group] && !rt.plugin.hasGroup(group) {
+		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
 	}
 	q := queries.Get().(*query)
 	defer queries.Put(q)
 	*q = query{Query: policy.Query{
-		Statement: policy.Read, Mode: m.mode, PreferPrimary: p.cfg.Default == PreferPrimary,
-		AtMost: m.atMost, Group: m.group, Zone: p.cfg.Zone,
-		Exclude: r.exclude, Random: rand.Uint64(), Ticket: p.ticket.Add(1),
+		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
+		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
+		Exclude: r.exclude, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
 	}}
 	if m.request != nil {
-		q.Wrote, q.Held = m.request.wrote.Load(), int(m.request.held.Load())
+		q.Wrote = m.request.wrote.Load()
+		if h := m.request.held.Load(); h != nil && h.router == rt {
+			q.Held = h.server
+		}
 	}
-	if r.parent != nil && r.parent.ran && r.parent.at == nil {
+	parent := r.parent
+	if parent != nil && parent.router != rt {
+		parent = nil // of tables that live elsewhere
+	}
+	if parent != nil && parent.ran && parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
 	}
-	d, snap, err := p.decide(ctx, m, q, r.parent)
+	d, snap, err := rt.decide(ctx, m, q, parent)
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	if d.Target != policy.ToReplica {
-		hold(m, -1)
+		hold(m, rt.heldPrimary)
 		return nil, 0, d.Reason, nil
 	}
-	hold(m, d.Replica+1)
-	return p.servers[d.Replica], snap.Replicas[d.Replica].Generation, d.Reason, nil
+	hold(m, rt.servers[d.Replica].held)
+	return rt.servers[d.Replica], snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
 
-// hold remembers the first server of a request, for policy.OneServer.
-func hold(m *marks, server int) {
-	if m.request != nil && m.request.held.Load() == 0 {
-		m.request.held.CompareAndSwap(0, int64(server))
+// heldServer is the first server of a request, for policy.OneServer.
+type heldServer struct {
+	router *router
+	server int // policy.Query.Held
+}
+
+// hold remembers the first server of a request.
+func hold(m *marks, h *heldServer) {
+	if m.request != nil && m.request.held.Load() == nil {
+		m.request.held.CompareAndSwap(nil, h)
 	}
 }
 
@@ -192,29 +203,29 @@ type query struct {
 var queries = sync.Pool{New: func() any { return new(query) }}
 
 // decide asks the policies, waiting for a replica where they say so.
-func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) (policy.Decision, *policy.Snapshot, error) {
+func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route) (policy.Decision, *policy.Snapshot, error) {
 	now := time.Now()
 	q.since = now
-	deadline := now.Add(p.maxWait)
-	snap := p.monitor.Snapshot()
-	if p.needsClaims(q) {
-		q.at = p.demand(ctx, m, &q.Query, deadline)
+	deadline := now.Add(rt.maxWait)
+	snap := rt.monitor.Snapshot()
+	if rt.needsClaims(q) {
+		q.at = rt.demand(ctx, m, &q.Query, deadline)
 		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*p.cfg.SampleEvery && !q.Pending {
-			p.demandRecent(ctx, q, now, deadline)
+		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending {
+			rt.demandRecent(ctx, q, now, deadline)
 		}
-		snap, now = p.monitor.Snapshot(), time.Now()
+		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
 	if parent != nil && parent.at != nil && parent.at.index < 64 {
 		// A child that can be read where its parent was read is read there.
 		alone := q.Query
 		alone.Exclude |= ^(uint64(1) << parent.at.index)
-		if d := p.decider.Decide(&alone, snap, p.load, now); d.Target == policy.ToReplica {
+		if d := rt.decider.Decide(&alone, snap, rt.load, now); d.Target == policy.ToReplica {
 			return d, snap, nil
 		}
 	}
 	for {
-		d := p.decider.Decide(&q.Query, snap, p.load, now)
+		d := rt.decider.Decide(&q.Query, snap, rt.load, now)
 		switch d.Target {
 		case policy.Refuse:
 			return d, snap, &refusal{d.Reason}
@@ -222,26 +233,26 @@ func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) 
 		case policy.ToPrimary:
 			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
 				// Nobody waits, but somebody should find out when waiting helps again.
-				p.monitor.Want(q.Need.LSN, q.at, q.since)
+				rt.monitor.Want(q.Need.LSN, q.at, q.since)
 			}
 			return d, snap, nil
 		default:
 			return d, snap, nil
 		}
 		// To miss no news, ask for them first and look afterwards.
-		news := p.monitor.News()
-		if again := p.monitor.Snapshot(); again != snap {
+		news := rt.monitor.News()
+		if again := rt.monitor.Snapshot(); again != snap {
 			snap, now = again, time.Now()
 			continue
 		}
-		p.monitor.Want(q.Need.LSN, q.at, deadline)
-		p.monitor.AwaitNews(ctx, news, deadline)
-		snap, now = p.monitor.Snapshot(), time.Now()
+		rt.monitor.Want(q.Need.LSN, q.at, deadline)
+		rt.monitor.AwaitNews(ctx, news, deadline)
+		snap, now = rt.monitor.Snapshot(), time.Now()
 		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
 		switch {
 		case ctx.Err() != nil:
 			return d, snap, ctx.Err()
-		case p.closed.Load(): // no news will come any more
+		case rt.closed.Load(): // no news will come any more
 			return policy.Decision{Reason: policy.ReasonNoReplicas}, snap, nil
 		}
 	}
@@ -250,8 +261,8 @@ func (p *Plugin) decide(ctx context.Context, m *marks, q *query, parent *route) 
 // needsClaims reports whether what the session wrote matters for the decision:
 // looking it up may ask the primary, which a read that goes there anyway should
 // not wait for.
-func (p *Plugin) needsClaims(q *query) bool {
-	if len(p.servers) == 0 || q.Mode == policy.Fresh {
+func (rt *router) needsClaims(q *query) bool {
+	if len(rt.servers) == 0 || q.Mode == policy.Fresh {
 		return false
 	}
 	return !q.PreferPrimary || q.Mode != policy.Normal || q.AtMost > 0 || q.Group != ""
@@ -259,19 +270,19 @@ func (p *Plugin) needsClaims(q *query) bool {
 
 // demandRecent makes q need a position that the primary had at most AtMost ago,
 // because between two samples nothing younger than the sample is proven.
-func (p *Plugin) demandRecent(ctx context.Context, q *query, now, deadline time.Time) {
+func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time.Time) {
 	since := now.Add(-q.AtMost)
-	pos, ok := p.monitor.CapturedSince(since)
+	pos, ok := rt.monitor.CapturedSince(since)
 	if !ok {
-		next := p.monitor.NextCapture()
-		if p.monitor.AwaitCapture(ctx, next, deadline) {
-			pos, _, ok = p.monitor.Captured(next, false)
+		next := rt.monitor.NextCapture()
+		if rt.monitor.AwaitCapture(ctx, next, deadline) {
+			pos, _, ok = rt.monitor.Captured(next, false)
 		}
 	}
 	if !ok {
 		// Without the primary nothing so recent can be proven: the policies say
 		// what that means for a bound that the read itself asked for.
-		q.Pending = !p.lost()
+		q.Pending = !rt.lost()
 		return
 	}
 	if q.Need.Zero() || pos.Covers(q.Need) {
@@ -285,17 +296,3 @@ func (p *Plugin) demandRecent(ctx context.Context, q *query, now, deadline time.
 type load []*server
 
 func (l load) InFlight(replica int) int64 { return l[replica].inFlight.Load() }
-
-// classify reads a statement's text.
-func (p *Plugin) classify(query string) sqlclass.Info { return sqlclass.Classify(p.dialect, query) }
-
-func (p *Plugin) groupNames() string {
-	if len(p.groups) == 0 {
-		return "no replica is in any group; set Replica.Groups"
-	}
-	names := make([]string, 0, len(p.groups))
-	for g := range p.groups {
-		names = append(names, g)
-	}
-	return "the groups are " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
-}

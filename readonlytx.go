@@ -17,9 +17,9 @@ import (
 // and a check of the session's position before the first statement holds for the
 // snapshot that a REPEATABLE READ transaction takes then.
 type readOnlyTx struct {
-	p    *Plugin
-	ctx  context.Context
-	opts sql.TxOptions
+	router *router
+	ctx    context.Context
+	opts   sql.TxOptions
 
 	mu      sync.Mutex
 	replica *sql.Tx
@@ -27,6 +27,15 @@ type readOnlyTx struct {
 	reason  policy.Reason
 	primary *trackedTx
 	over    bool
+	read    bool // a read has run on the replica, and with it the snapshot was taken
+	// state are the statements that made the transaction what it is (SET LOCAL,
+	// savepoints), which a move to the primary must not lose.
+	state []stateStatement
+}
+
+type stateStatement struct {
+	query string
+	args  []any
 }
 
 // mayRunOnReplica reports whether a standby can run a transaction of this
@@ -40,8 +49,9 @@ func mayRunOnReplica(level sql.IsolationLevel) bool {
 }
 
 // pick returns the transaction that a statement runs in.
-func (t *readOnlyTx) pick(ctx context.Context, query string) (gorm.Tx, error) {
-	info := t.p.classify(query)
+func (t *readOnlyTx) pick(ctx context.Context, query string, args ...any) (gorm.Tx, error) {
+	info := t.router.classify(query)
+	stateful := info.Class == sqlclass.Unknown && effectOf(info).none && !info.Flags.Has(sqlclass.SetsSession)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -49,17 +59,27 @@ func (t *readOnlyTx) pick(ctx context.Context, query string) (gorm.Tx, error) {
 		return nil, sql.ErrTxDone
 	case t.primary != nil:
 		return t.primary, nil
+	case stateful:
+		tx := gorm.Tx(t.replica)
+		if t.replica == nil {
+			var err error
+			if tx, err = t.begin(t.asker(ctx)); err != nil {
+				return nil, err
+			}
+		}
+		t.state = append(t.state, stateStatement{query, args})
+		return tx, nil
 	case t.replica == nil && info.Class != sqlclass.Read:
 		return t.moveToPrimary(policy.ReasonUnknownStatement)
 	case t.replica == nil:
+		t.read = true
 		return t.begin(t.asker(ctx))
 	case info.Class == sqlclass.Read:
 		if reason, ok := t.stillRight(t.asker(ctx)); !ok {
 			return t.moveToPrimary(reason)
 		}
+		t.read = true
 		return t.replica, nil
-	case effectOf(info).none && !info.Flags.Has(sqlclass.SetsSession):
-		return t.replica, nil // a savepoint, SET LOCAL
 	default:
 		return nil, ErrWriteInReadOnlyTransaction
 	}
@@ -78,7 +98,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 // or on the primary.
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
-	r := &route{p: t.p}
+	r := &route{router: t.router}
 	err := r.read(ctx, func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
@@ -111,13 +131,14 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 }
 
 // learnIsolation asks once what a transaction without an isolation level gets
-// from this server.
+// from this server. SHOW takes no snapshot, which a transaction that is
+// REPEATABLE READ by default would keep.
 func (s *server) learnIsolation(ctx context.Context, tx *sql.Tx) error {
 	if s.isolation.Load() != nil {
 		return nil
 	}
 	var level string
-	err := tx.QueryRowContext(ctx, "SELECT current_setting('default_transaction_isolation')").Scan(&level)
+	err := tx.QueryRowContext(ctx, "SHOW default_transaction_isolation").Scan(&level)
 	if err == nil {
 		s.isolation.Store(&level)
 	}
@@ -146,10 +167,10 @@ func (t *readOnlyTx) isolation() string {
 // sees what was committed before it, so it must see what the session wrote since
 // the transaction began; the snapshot of a REPEATABLE READ transaction is fixed.
 func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
-	if t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
+	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return 0, true
 	}
-	r := &route{p: t.p, parent: &route{p: t.p, at: t.server, ran: true}}
+	r := &route{router: t.router, parent: &route{router: t.router, at: t.server, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	return reason, err == nil && s == t.server
 }
@@ -159,9 +180,14 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
 // the replica's transaction stays open until the end for rows that are still
 // being read.
 func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
-	tx, err := t.p.beginTracked(t.ctx, &t.opts)
+	tx, err := t.router.beginTracked(t.ctx, &t.opts)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range t.state {
+		if _, err := tx.ExecContext(t.ctx, s.query, s.args...); err != nil {
+			return nil, errors.Join(err, tx.Rollback())
+		}
 	}
 	t.primary, t.server, t.reason = tx, nil, reason
 	return tx, nil
@@ -179,7 +205,7 @@ func (t *readOnlyTx) PrepareContext(ctx context.Context, query string) (*sql.Stm
 	if primary != nil {
 		return primary.PrepareContext(ctx, query)
 	}
-	return t.p.primary.PrepareContext(ctx, query)
+	return t.router.primary.PrepareContext(ctx, query)
 }
 
 // StmtContext implements gorm.Tx.
@@ -204,7 +230,7 @@ func (t *readOnlyTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt 
 
 // ExecContext implements gorm.ConnPool.
 func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	tx, err := t.pick(ctx, query)
+	tx, err := t.pick(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +239,7 @@ func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any)
 
 // QueryContext implements gorm.ConnPool.
 func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	tx, err := t.pick(ctx, query)
+	tx, err := t.pick(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +248,7 @@ func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any
 
 // QueryRowContext implements gorm.ConnPool.
 func (t *readOnlyTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	tx, err := t.pick(ctx, query)
+	tx, err := t.pick(ctx, query, args...)
 	if err != nil {
 		return failing{err}.row()
 	}
@@ -257,4 +283,4 @@ func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.p.primaryDB() }
+func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.router.primaryDB() }

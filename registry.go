@@ -10,31 +10,31 @@ import (
 // own): a write through one must be seen by reads through the other.
 type registry struct {
 	mu   sync.Mutex
-	list atomic.Pointer[[]*Plugin]
+	list atomic.Pointer[[]*router]
 }
 
 var plugins registry
 
-func (r *registry) all() []*Plugin {
+func (r *registry) all() []*router {
 	if l := r.list.Load(); l != nil {
 		return *l
 	}
 	return nil
 }
 
-func (r *registry) add(p *Plugin) {
+func (r *registry) add(rt *router) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := append(append([]*Plugin(nil), r.all()...), p)
+	l := append(append([]*router(nil), r.all()...), rt)
 	r.list.Store(&l)
 }
 
-func (r *registry) remove(p *Plugin) {
+func (r *registry) remove(rt *router) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var l []*Plugin
+	var l []*router
 	for _, q := range r.all() {
-		if q != p {
+		if q != rt {
 			l = append(l, q)
 		}
 	}
@@ -44,13 +44,13 @@ func (r *registry) remove(p *Plugin) {
 // sharing returns p and every plugin whose primary may be the same database
 // cluster: the same system identifier, or one that is not known yet. p itself
 // need not be in use any more: its statements still run.
-func (r *registry) sharing(p *Plugin) []*Plugin {
-	l := p.self
+func (r *registry) sharing(rt *router) []*router {
+	l := rt.self
 	for _, q := range r.all() {
-		if q == p || !q.watched || !p.watched {
+		if q == rt || !q.watched || !rt.watched {
 			continue
 		}
-		system, other := p.history().System, q.history().System
+		system, other := rt.history().System, q.history().System
 		if system == 0 || other == 0 || system == other {
 			l = append(l[:len(l):len(l)], q)
 		}
@@ -70,11 +70,11 @@ func (r *registry) knows(system uint64) bool {
 
 // rank orders plugins for a token: those that can tell a position, those whose
 // database is not known yet, those that are closed and can no longer ask.
-func (p *Plugin) rank() int {
+func (rt *router) rank() int {
 	switch {
-	case p.closed.Load():
+	case rt.closed.Load():
 		return 2
-	case p.history().System == 0:
+	case rt.history().System == 0:
 		return 1
 	default:
 		return 0

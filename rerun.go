@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/policy"
 )
 
 // before is what the destination of a query held before the query.
@@ -78,26 +80,31 @@ func (r *route) rerun(db *gorm.DB) {
 		// before they were read to the end; db.Error may hold a translation, or two
 		// errors of which only the text is left.
 		err := r.rows.Err()
-		if err == nil || !r.p.cfg.Retry.Allows(r.attempts) {
+		if err == nil || !r.router.cfg.Retry.Allows(r.attempts) {
 			return
 		}
 		primary, again := r.failed(db.Statement.Context, r.at, err)
 		if !again {
 			return
 		}
-		again = primary != 0 || r.p.pause(db.Statement.Context, r.attempts)
+		again = primary != 0 || r.router.pause(db.Statement.Context, r.attempts)
 		query := db.Callback().Query().Get("gorm:query") // a cache may have replaced it since
 		if !again || query == nil {
 			return
 		}
-		r.forced = primary
-		r.before.reset(db.Statement.ReflectValue)
-		db.Error = nil
-		db.RowsAffected = 0
-		if res := db.Statement.Result; res != nil {
-			res.Error, res.RowsAffected = nil, 0
-		}
-		r.rows = nil
-		query(db)
+		r.once(db, query, primary)
 	}
+}
+
+// once runs the query of a statement once more, as if it had not run before.
+func (r *route) once(db *gorm.DB, query func(*gorm.DB), forced policy.Reason) {
+	r.forced = forced
+	r.before.reset(db.Statement.ReflectValue)
+	db.Error = nil
+	db.RowsAffected = 0
+	if res := db.Statement.Result; res != nil {
+		res.Error, res.RowsAffected = nil, 0
+	}
+	r.rows = nil
+	query(db)
 }

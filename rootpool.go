@@ -12,43 +12,53 @@ import (
 // rootPool stands in the configuration in place of the primary's pool, so that
 // everything that does not come through a statement's callbacks is seen: Begin,
 // the migrator, and code that uses the pool directly.
-type rootPool struct{ p *Plugin }
+type rootPool struct{ router *router }
 
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
 // server: the primary.
 func (r *rootPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return r.p.primary.PrepareContext(ctx, query)
+	return r.router.primary.PrepareContext(ctx, query)
 }
 
 // ExecContext implements gorm.ConnPool.
 func (r *rootPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return (&route{p: r.p}).ExecContext(ctx, query, args...)
+	return (&route{router: r.router}).ExecContext(ctx, query, args...)
 }
 
 // QueryContext implements gorm.ConnPool.
 func (r *rootPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return (&route{p: r.p}).QueryContext(ctx, query, args...)
+	return (&route{router: r.router}).QueryContext(ctx, query, args...)
 }
 
 // QueryRowContext implements gorm.ConnPool.
 func (r *rootPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return (&route{p: r.p}).QueryRowContext(ctx, query, args...)
+	return (&route{router: r.router}).QueryRowContext(ctx, query, args...)
 }
 
 // BeginTx implements gorm.ConnPoolBeginner.
 func (r *rootPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
-	return r.p.begin(ctx, opts)
+	return r.router.begin(ctx, opts)
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (r *rootPool) GetDBConn() (*sql.DB, error) { return r.p.primaryDB() }
+func (r *rootPool) GetDBConn() (*sql.DB, error) { return r.router.plugin.baseDB() }
 
 // Ping checks the primary.
-func (r *rootPool) Ping() error { return r.p.ping() }
+func (r *rootPool) Ping() error { return r.router.ping() }
 
 // primaryDB returns the primary's *sql.DB.
-func (p *Plugin) primaryDB() (*sql.DB, error) {
-	switch pool := p.primary.(type) {
+func (rt *router) primaryDB() (*sql.DB, error) {
+	if rt.lent != nil {
+		return rt.lent, nil
+	}
+	return databaseOf(rt.primary)
+}
+
+// baseDB returns the *sql.DB that the application opened.
+func (p *Plugin) baseDB() (*sql.DB, error) { return databaseOf(p.base) }
+
+func databaseOf(pool gorm.ConnPool) (*sql.DB, error) {
+	switch pool := pool.(type) {
 	case *sql.DB:
 		return pool, nil
 	case gorm.GetDBConnector:
@@ -58,16 +68,16 @@ func (p *Plugin) primaryDB() (*sql.DB, error) {
 	}
 }
 
-func (p *Plugin) ping() error {
-	if pinger, ok := p.primary.(interface{ Ping() error }); ok {
+func (rt *router) ping() error {
+	if pinger, ok := rt.primary.(interface{ Ping() error }); ok {
 		return pinger.Ping()
 	}
 	return nil
 }
 
-// isPrimary reports whether pool is the pool that the plugin was installed over.
+// isBase reports whether pool is the pool that the plugin was installed over.
 // Pools that cannot be compared are not: comparing them would panic.
-func (p *Plugin) isPrimary(pool gorm.ConnPool) bool {
+func (p *Plugin) isBase(pool gorm.ConnPool) bool {
 	t := reflect.TypeOf(pool)
-	return t != nil && t.Comparable() && pool == p.primary
+	return t != nil && t.Comparable() && pool == p.base
 }

@@ -20,7 +20,7 @@ import (
 // After the statement the route stays behind as the pool of the handle, where it
 // behaves as the root pool does and tells what was decided.
 type route struct {
-	p *Plugin
+	router *router
 	// prepared is the application's store of prepared statements when the
 	// statement came in prepared mode.
 	prepared *gorm.PreparedStmtDB
@@ -29,8 +29,21 @@ type route struct {
 	// parent is the route that the statement inherited: of the query that it
 	// preloads for, of the write whose hook it is.
 	parent *route
-	// pinned keeps everything on the primary.
+	// holder is the route of the write whose hook, or the hook's handle, this is.
+	holder *route
+	// pinned keeps everything on the primary, for the reason why.
 	pinned bool
+	why    policy.Reason
+	// bound keeps whatever inherits the route with its router, whatever table that
+	// is about: the migrator of a table looks at others, and at the catalogue.
+	bound bool
+	// wish is what the handle's clauses ask for; nil: nothing.
+	wish *wish
+	// waiting says that the route holds the wish of a handle, and has no statement
+	// yet.
+	waiting bool
+	// called says that GORM has run the callback of wishes.
+	called bool
 	// done says that the statement is over. What it left is not changed any more.
 	done atomic.Bool
 
@@ -54,12 +67,50 @@ type runner interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// child returns the route for a statement that comes with r as its pool: it runs
+// on the handle that r was left on, or belongs to the statement that r is for.
+func (r *route) child(stmt *gorm.Statement, prepared *gorm.PreparedStmtDB, pinned bool) *route {
+	c := &route{prepared: prepared, stmt: stmt, pinned: pinned}
+	if c.prepared == nil {
+		c.prepared = r.prepared
+	}
+	switch {
+	case r.waiting:
+		c.wish, c.parent, c.pinned, c.bound = r.wish, r.parent, pinned || r.pinned, r.bound
+	case r.done.Load():
+		c.wish = r.wish
+		if h := r.holder; h != nil && !h.done.Load() {
+			// A handle that a query in a hook has left: the write is still under way.
+			c.parent, c.pinned, c.holder = h, true, h
+		}
+	default:
+		c.parent, c.pinned, c.bound = r, pinned || r.pinned, r.bound
+		if c.holder = r.holder; c.holder == nil && r.pinned {
+			c.holder = r
+		}
+		if r.wish != nil && r.wish.read {
+			c.wish = &wish{read: true} // what Use asks for is the statement's own
+		}
+	}
+	if c.bound {
+		c.router = r.router
+	}
+	return c
+}
+
+// pin keeps a statement, and what inherits its route, on the primary.
+func (r *route) pin(why policy.Reason) { r.pinned, r.why = true, why }
+
 // primary returns what runs statements on the primary.
-func (r *route) primary() gorm.ConnPool {
-	if r.prepared != nil {
+func (r *route) primary() runner {
+	switch {
+	case r.prepared == nil:
+		return r.router.primary
+	case r.router.prepared != nil:
+		return r.router.prepared
+	default:
 		return r.prepared
 	}
-	return r.p.primary
 }
 
 // on returns what runs reads on s; nil is the primary.
@@ -78,10 +129,17 @@ func (r *route) on(s *server) runner {
 // the one whose statement is over stays as it is, for those who ask what was
 // decided, and several goroutines may hold it.
 func (r *route) next() *route {
-	if r.done.Load() {
-		return &route{p: r.p, prepared: r.prepared}
+	switch {
+	case r.waiting:
+		c := r.child(nil, nil, false)
+		c.router = r.router
+		c.heed(c.wish)
+		return c
+	case r.done.Load():
+		return &route{router: r.router, prepared: r.prepared}
+	default:
+		return r
 	}
-	return r
 }
 
 // end ends the statement. The handle keeps the route, but not what the statement
@@ -101,23 +159,23 @@ const mostUnrun = 5
 // schema. attempt is given the text to use.
 func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) (err error) {
 	// A replica's own statements see to their text by themselves.
-	planned := read && s == nil && r.prepared != nil
+	planned := read && s == nil && r.prepared != nil && r.router.prepared == nil
 	for range mostUnrun {
 		text, n := query, uint64(0)
 		if planned {
-			text, n = r.p.plans.text(query)
+			text, n = r.router.plugin.main.plans.text(query)
 		}
 		err = attempt(text)
 		switch {
 		case err == nil:
 			return nil
-		case s == nil && r.prepared != nil && err.Error() == "sql: statement is closed":
+		case s == nil && r.prepared != nil && r.router.prepared == nil && err.Error() == "sql: statement is closed":
 			r.prepared.Stmts.Delete(text)
 		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
-			r.p.counters.retried(retry.CauseStalePlan)
+			r.router.counters.retried(retry.CauseStalePlan)
 			if planned {
 				r.prepared.Stmts.Delete(text)
-				r.p.plans.stale(n)
+				r.router.plugin.main.plans.stale(n)
 			}
 		default:
 			return err
@@ -128,19 +186,22 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 
 func (r *route) ranOn(s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
-	r.p.count(s, reason)
+	r.router.count(s, reason)
 }
 
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
 // server, and what it will be used for is not known: the primary.
 func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return r.primary().PrepareContext(ctx, query)
+	if r.prepared != nil && r.router.prepared == nil {
+		return r.prepared.PrepareContext(ctx, query)
+	}
+	return r.router.primary.PrepareContext(ctx, query)
 }
 
 // ExecContext implements gorm.ConnPool.
 func (r *route) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
 	r = r.next()
-	info := r.p.classify(query)
+	info := r.router.classify(query)
 	run := func(s *server) error {
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			result, err = r.on(s).ExecContext(ctx, text, args...)
@@ -167,7 +228,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 // QueryContext implements gorm.ConnPool.
 func (r *route) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	r = r.next()
-	info := r.p.classify(query)
+	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
 	run := func(s *server) error {
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
@@ -188,7 +249,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 		r.settle(ctx, info, err)
 		r.wrote = false
 	} else if r.wrote {
-		r.p.noticeSettings(info)
+		r.router.noticeSettings(info)
 		r.committing(ctx, rows)
 	}
 	return rows, err
@@ -199,10 +260,10 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 // be prepared.
 func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
 	r = r.next()
-	info := r.p.classify(query)
+	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
 	run := func(s *server) error {
-		pool := r.p.primary
+		pool := r.router.primary
 		if s != nil {
 			pool = s.pool
 		}
@@ -225,7 +286,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 		if err := row.Err(); err != nil {
 			r.settle(ctx, info, err)
 		} else {
-			r.p.noticeSettings(info)
+			r.router.noticeSettings(info)
 			r.committing(ctx, rowsOf(row))
 		}
 	}
@@ -237,6 +298,9 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 func (r *route) toPrimary(info sqlclass.Info) {
 	r.effect = effectOf(info)
 	reason := policy.ReasonPinned
+	if r.why != 0 {
+		reason = r.why
+	}
 	switch {
 	case info.Class == sqlclass.Write:
 		reason = policy.ReasonWrite
@@ -254,10 +318,10 @@ func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
 	if info.Class == sqlclass.Read && !r.refused {
 		return
 	}
-	r.p.noticeSettings(info)
-	r.p.outcome(marksOf(ctx), r.effect, err)
+	r.router.noticeSettings(info)
+	r.router.outcome(marksOf(ctx), r.effect, err)
 	if r.effect.everybody && err == nil {
-		r.p.resetPrepared()
+		r.router.resetPrepared()
 	}
 }
 
@@ -266,37 +330,62 @@ func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
 func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 	m := marksOf(ctx)
 	if rows == nil {
-		r.p.unsure(m)
+		r.router.unsure(m)
 		return
 	}
 	if r.effect.none {
 		return
 	}
-	r.p.committing(openRow{rows: rows, marks: m, effect: r.effect})
+	r.router.committing(openRow{rows: rows, marks: m, effect: r.effect})
 }
 
 // closedRows records a write whose rows GORM has closed by now. Found out later,
 // it would be judged by what the primary has then.
 func (r *route) closedRows(ctx context.Context) {
-	if !r.wrote || r.rows == nil || !rowsClosed(r.rows) {
+	if !r.wrote || r.rows == nil {
 		return
 	}
-	r.p.outcome(marksOf(ctx), r.effect, r.rows.Err())
-	r.p.openRows.remove(r.rows)
+	closed, err := rowsEnd(r.rows)
+	if !closed {
+		return
+	}
+	r.router.outcome(marksOf(ctx), r.effect, err)
+	r.router.openRows.remove(r.rows)
 	r.rows, r.wrote = nil, false
 }
 
 // BeginTx implements gorm.ConnPoolBeginner.
 func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
-	tx, err := r.p.begin(ctx, opts)
-	if t, ok := tx.(gorm.Tx); ok && r.prepared != nil {
+	if r.wish != nil {
+		if r.wish.err != nil {
+			return nil, r.wish.err
+		}
+		if r.wish.read && !r.pinned {
+			opts = readOnly(opts)
+			ctx = with(ctx, func(m *marks) { m.mode, m.group = r.mode(m), r.group(m) })
+		}
+	}
+	tx, err := r.router.begin(ctx, opts)
+	if t, ok := tx.(gorm.Tx); ok && r.prepared != nil && r.router.prepared == nil {
 		return &gorm.PreparedStmtTX{Tx: t, PreparedStmtDB: r.prepared}, nil
 	}
 	return tx, err
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (r *route) GetDBConn() (*sql.DB, error) { return r.p.primaryDB() }
+func (r *route) GetDBConn() (*sql.DB, error) {
+	switch {
+	case r.wish == nil || !r.wish.write && !r.wish.read && r.wish.router == nil:
+		return r.router.plugin.baseDB()
+	case r.wish.err != nil:
+		return nil, r.wish.err
+	case r.wish.read && !r.pinned:
+		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil {
+			return s.poolOf(), err
+		}
+	}
+	return r.router.primaryDB()
+}
 
 // Ping is what gorm.Open calls where a pool has it.
-func (r *route) Ping() error { return r.p.ping() }
+func (r *route) Ping() error { return r.router.ping() }

@@ -119,6 +119,36 @@ func testReadOnlyTransactions(t *testing.T, d *testDB) {
 		require.NotEqual(t, "primary", read(t, tx).Server, "nothing was sent: it goes on")
 		require.NoError(t, tx.Rollback().Error)
 	})
+	t.Run("what it was made goes with it", func(t *testing.T) {
+		for _, level := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelRepeatableRead} {
+			db := user(t)
+			tx := begin(t, db, level)
+			setting := func(name string) (value string) {
+				t.Helper()
+				require.NoError(t, tx.Raw("SELECT coalesce(current_setting(?, true), '') FROM counters WHERE id = 1", name).Scan(&value).Error)
+				return value
+			}
+			if level == sql.LevelDefault {
+				require.NoError(t, tx.Exec("SET LOCAL app.tenant = 'seven'").Error)
+			} else {
+				require.NoError(t, tx.Raw("SELECT set_config(?, ?, true)", "app.tenant", "seven").Scan(new(string)).Error)
+			}
+			require.NoError(t, tx.SavePoint("a").Error)
+			require.NoError(t, tx.Exec("SET LOCAL app.other = 'lost'").Error)
+			require.NoError(t, tx.RollbackTo("a").Error)
+			if level == sql.LevelDefault {
+				require.NotEqual(t, "primary", read(t, tx).Server)
+				require.Equal(t, "seven", setting("app.tenant"))
+			}
+			undo := still(t, d.cluster)
+			write(t, db) // the same session, outside
+			assert.Equal(t, row{n, "primary", "on"}, read(t, tx), "level %v", level)
+			assert.Equal(t, "seven", setting("app.tenant"))
+			assert.Empty(t, setting("app.other"))
+			require.NoError(t, tx.Commit().Error)
+			undo()
+		}
+	})
 	t.Run("is not retried", func(t *testing.T) {
 		tx := begin(t, user(t), sql.LevelDefault)
 		r := d.cluster.Server(read(t, tx).Server)

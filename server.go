@@ -26,11 +26,12 @@ type server struct {
 	pool     *sql.DB
 	prepared *statements // for statements that come in prepared mode
 	inFlight atomic.Int64
-	maxIdle  int
+	held     *heldServer
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	wanted    func(context.Context) (settings, error) // see Config.Settings
 
 	mu    sync.Mutex
 	conns map[*heldConn]struct{}
@@ -39,13 +40,10 @@ type server struct {
 }
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
-	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{}), maxIdle: size.MaxIdle}
+	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
-	s.pool.SetMaxOpenConns(size.MaxOpen)
-	s.pool.SetMaxIdleConns(size.MaxIdle)
-	s.pool.SetConnMaxLifetime(size.MaxLifetime)
-	s.pool.SetConnMaxIdleTime(size.MaxIdleTime)
+	size.apply(s.pool)
 	s.prepared = newStatements(s.pool, prepare)
 	return s
 }
@@ -80,6 +78,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
+	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
 	h.released = func() {
@@ -164,6 +163,7 @@ func (s *server) die() {
 	s.end(retry.ErrServerDead)
 	past := time.Now().Add(-time.Second)
 	for h := range s.conns {
+		h.dead.Store(true)
 		if h.netConn != nil {
 			_ = h.netConn.SetDeadline(past)
 		}
@@ -172,10 +172,6 @@ func (s *server) die() {
 
 // revive lets connections be made again.
 func (s *server) revive() {
-	// Those that were idle when it died are of no use any more, and each would
-	// cost a read an attempt.
-	s.pool.SetMaxIdleConns(-1)
-	s.pool.SetMaxIdleConns(s.maxIdle)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
@@ -187,4 +183,12 @@ func (s *server) close() error {
 	s.die()
 	s.prepared.close()
 	return errors.Join(s.pool.Close(), s.dialer.close())
+}
+
+// poolOf returns the server's pool.
+func (s *server) poolOf() *sql.DB {
+	if s == nil {
+		return nil
+	}
+	return s.pool
 }

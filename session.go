@@ -47,7 +47,7 @@ func (s *Session) carry(p lsn.Position) {
 
 // ledger is what a session wrote through one plugin.
 type ledger struct {
-	plugin   atomic.Pointer[Plugin]
+	plugin   atomic.Pointer[router]
 	claim    register
 	accepted atomic.Int32 // how many of the session's tokens were judged
 }
@@ -87,27 +87,27 @@ func (r *register) update(change func(c session.Claim) session.Claim) session.Cl
 func NewSession() *Session { return &Session{} }
 
 // ledgerOf returns s's ledger for p, making one if need be.
-func (s *Session) ledgerOf(p *Plugin) *ledger {
-	if s.first.plugin.Load() == p {
+func (s *Session) ledgerOf(rt *router) *ledger {
+	if s.first.plugin.Load() == rt {
 		return &s.first
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.first.plugin.CompareAndSwap(nil, p) || s.first.plugin.Load() == p {
+	if s.first.plugin.CompareAndSwap(nil, rt) || s.first.plugin.Load() == rt {
 		return &s.first
 	}
 	for _, l := range s.more {
-		if l.plugin.Load() == p {
+		if l.plugin.Load() == rt {
 			return l
 		}
 	}
 	l := &ledger{}
-	l.plugin.Store(p)
-	if p.startClaim > 0 {
+	l.plugin.Store(rt)
+	if rt.startClaim > 0 {
 		// s may have written through another plugin before this one was in use.
 		l.claim.update(func(c session.Claim) session.Claim {
 			// How its commits were acknowledged is not known here.
-			return c.AfterWrite(p.startClaim, true, lsn.History{}, time.Time{})
+			return c.AfterWrite(rt.startClaim, true, lsn.History{}, time.Time{})
 		})
 	}
 	s.more = append(s.more, l)
@@ -142,8 +142,8 @@ func (s *Session) Join(token string) {
 		return
 	}
 	all := plugins.all()
-	for _, p := range all {
-		p.acceptToken(s, s.ledgerOf(p), token)
+	for _, rt := range all {
+		rt.acceptToken(s, s.ledgerOf(rt), token)
 	}
 	if len(all) > 0 {
 		return
@@ -194,17 +194,17 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 		return cmp.Compare(a.plugin.Load().rank(), b.plugin.Load().rank())
 	})
 	for _, l := range ledgers {
-		p := l.plugin.Load()
-		if p.keys == nil {
+		rt := l.plugin.Load()
+		if rt.keys == nil {
 			continue // never initialised
 		}
 		if keys == nil {
-			keys = p.keys
+			keys = rt.keys
 		}
-		if !p.watched || p.rank() > 0 && len(t.Positions) > 0 {
+		if !rt.watched || rt.rank() > 0 && len(t.Positions) > 0 {
 			continue
 		}
-		p.addToToken(ctx, s, l, &t)
+		rt.addToToken(ctx, s, l, &t)
 	}
 	s.mu.Lock()
 	for _, p := range s.carried {

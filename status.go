@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -12,6 +13,9 @@ import (
 // Status is what the plugin knows and has done, for metrics, pages and tests. It
 // holds no DSN, token or bind value.
 type Status struct {
+	// Resolver is the name of the resolver that it is about; empty for the
+	// plugin's own servers.
+	Resolver string
 	Primary  ServerStatus
 	Replicas []ServerStatus
 
@@ -39,6 +43,13 @@ type Status struct {
 	Refused uint64
 	// Tokens counts tokens that were not accepted as they came.
 	Tokens TokenCounts
+
+	// Catalog is what is known of the functions and views of the primary's database;
+	// Catalog.Risks are those that send a statement to the primary.
+	Catalog catalog.Status
+
+	// Resolvers are the same for each resolver, none of which is counted above.
+	Resolvers []Status
 }
 
 // TokenCounts counts tokens that were not accepted as they came. None of them is
@@ -83,23 +94,37 @@ type ServerStatus struct {
 
 // Status returns a snapshot. It asks no server.
 func (p *Plugin) Status() Status {
-	st := Status{
-		Primary: ServerStatus{Name: primaryName},
-		Reasons: make(map[policy.Reason]uint64),
-		Retries: make(map[retry.Cause]uint64),
+	all := p.routers()
+	if len(all) == 0 {
+		return emptyStatus("")
 	}
-	if p.monitor == nil {
-		return st
+	st := all[0].status()
+	for _, rt := range all[1:] {
+		st.Resolvers = append(st.Resolvers, rt.status())
 	}
+	return st
+}
+
+func emptyStatus(resolver string) Status {
+	return Status{
+		Resolver: resolver,
+		Primary:  ServerStatus{Name: primaryName},
+		Reasons:  make(map[policy.Reason]uint64),
+		Retries:  make(map[retry.Cause]uint64),
+	}
+}
+
+func (rt *router) status() Status {
+	st := emptyStatus(rt.name)
 	now := time.Now()
-	snap := p.monitor.Snapshot()
+	snap := rt.monitor.Snapshot()
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
 	if st.Primary.Up {
 		st.Primary.Role = policy.RolePrimary
 	}
-	for i, s := range p.servers {
+	for i, s := range rt.servers {
 		r := &snap.Replicas[i]
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
@@ -110,7 +135,7 @@ func (p *Plugin) Status() Status {
 		st.Replicas = append(st.Replicas, rs)
 		st.ReplicaReads += rs.Reads
 	}
-	c := &p.counters
+	c := &rt.counters
 	for i := range c.reasons {
 		if n := c.reasons[i].Load(); n > 0 {
 			st.Reasons[policy.Reason(i)] = n
@@ -122,7 +147,10 @@ func (p *Plugin) Status() Status {
 		}
 	}
 	st.PrimaryReads = c.primaryReads.Load()
-	st.Captures = p.monitor.Captures()
+	if rt.catalog != nil {
+		st.Catalog = rt.catalog.Status()
+	}
+	st.Captures = rt.monitor.Captures()
 	st.Unsure, st.OtherHistory = c.unsure.Load(), c.otherHistory.Load()
 	st.Voided, st.Refused = c.voided.Load(), c.refused.Load()
 	st.Tokens = TokenCounts{Refused: c.tokensRefused.Load(), Foreign: c.tokensForeign.Load(), Expired: c.tokensExpired.Load()}

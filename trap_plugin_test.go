@@ -39,7 +39,7 @@ func order(t *testing.T, processor any) []string {
 
 func TestT06CallbackOrder(t *testing.T) {
 	eachTxMode(t, func(t *testing.T, x *trap) {
-		require.Equal(t, []string{"query", "routeQuery", "Query", "settleRead", "Preload", "AfterQuery", "restore"}, order(t, x.Callback().Query()))
+		require.Equal(t, []string{"query", "routeQuery", "wishes", "Query", "settleRead", "Preload", "AfterQuery", "restore"}, order(t, x.Callback().Query()))
 		require.Equal(t, []string{"row", "routeRow", "RowQuery", "restore"}, order(t, x.Callback().Row()))
 		require.Equal(t, []string{"exec", "routeRaw", "RawExec", "restore"}, order(t, x.Callback().Raw()))
 		for name, c := range map[string]struct {

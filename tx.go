@@ -19,9 +19,9 @@ import (
 // explicit commit: this Commit is the only place that sees it. It must not have
 // a BeginTx: GORM takes that for "not in a transaction yet".
 type trackedTx struct {
-	p     *Plugin
-	ctx   context.Context // of Begin: when it is done, database/sql rolls back
-	inner gorm.Tx
+	router *router
+	ctx    context.Context // of Begin: when it is done, database/sql rolls back
+	inner  gorm.Tx
 
 	wrote     atomic.Bool
 	nobodys   atomic.Bool // something was written without any session
@@ -41,44 +41,53 @@ type trackedTx struct {
 
 // begin opens a transaction: on the primary, unless it is a read-only one that a
 // replica may serve.
-func (p *Plugin) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	if tx, ok := readonlyguard.UnsentTx(ctx); ok {
 		return tx, nil
 	}
 	if readonlyguard.IsReadOnly(ctx) {
 		// The server refuses what the guard did not see.
-		readOnly := sql.TxOptions{ReadOnly: true}
-		if opts != nil {
-			readOnly.Isolation = opts.Isolation
-		}
-		opts = &readOnly
+		opts = readOnly(opts)
 	}
-	if opts != nil && opts.ReadOnly && len(p.servers) > 0 && !p.closed.Load() && mayRunOnReplica(opts.Isolation) {
-		return &readOnlyTx{p: p, ctx: ctx, opts: *opts}, nil
+	if opts != nil && opts.ReadOnly && len(rt.servers) > 0 && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
+		return &readOnlyTx{router: rt, ctx: ctx, opts: *opts}, nil
 	}
-	t, err := p.beginTracked(ctx, opts)
+	t, err := rt.beginTracked(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (p *Plugin) beginTracked(ctx context.Context, opts *sql.TxOptions) (*trackedTx, error) {
-	inner, err := p.beginPrimary(ctx, opts)
+// readOnly is opts for a transaction that only reads.
+func readOnly(opts *sql.TxOptions) *sql.TxOptions {
+	o := sql.TxOptions{ReadOnly: true}
+	if opts != nil {
+		o.Isolation = opts.Isolation
+	}
+	return &o
+}
+
+func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*trackedTx, error) {
+	if opts != nil && opts.ReadOnly && rt.dialect == sqlclass.SQLServer {
+		// There is no such transaction there, and go-mssqldb refuses the option.
+		opts = &sql.TxOptions{Isolation: opts.Isolation}
+	}
+	inner, err := rt.beginPrimary(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	t := &trackedTx{p: p, ctx: ctx, inner: inner}
+	t := &trackedTx{router: rt, ctx: ctx, inner: inner}
 	t.join(ctx)
 	return t, nil
 }
 
 // beginPrimary opens a transaction on the primary's pool, whichever of GORM's
 // two ways it offers.
-func (p *Plugin) beginPrimary(ctx context.Context, opts *sql.TxOptions) (gorm.Tx, error) {
+func (rt *router) beginPrimary(ctx context.Context, opts *sql.TxOptions) (gorm.Tx, error) {
 	var pool gorm.ConnPool
 	var err error
-	switch b := p.primary.(type) {
+	switch b := rt.primary.(type) {
 	case gorm.TxBeginner:
 		// A nil *sql.Tx inside an interface is not nil.
 		tx, err := b.BeginTx(ctx, opts)
@@ -129,11 +138,11 @@ func (t *trackedTx) join(ctx context.Context) {
 // itself.
 func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	t.join(ctx)
-	info := t.p.classify(query)
+	info := t.router.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		t.insert.Store(true)
 		if info.Flags.Has(sqlclass.SetsSession) {
-			t.p.noticeSettings(info) // it outlives the transaction
+			t.router.noticeSettings(info) // it outlives the transaction
 		}
 	}
 	over := t.byText.Load() // what comes now commits by itself
@@ -206,7 +215,7 @@ func (t *trackedTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
 		// It is run by others, and when it is over is not seen.
 		t.byText.Store(true)
 		for _, m := range t.concerned() {
-			t.p.unsureOf(m, t.everybody.Load())
+			t.router.unsureOf(m, t.everybody.Load())
 		}
 	}
 	return t.inner.StmtContext(ctx, stmt)
@@ -241,10 +250,10 @@ func (t *trackedTx) Commit() error {
 		t.record()
 	case outcome == retry.Unknown:
 		for _, m := range t.concerned() {
-			t.p.unsureOf(m, t.everybody.Load())
+			t.router.unsureOf(m, t.everybody.Load())
 		}
 	}
-	t.p.handedBack(t)
+	t.router.handedBack(t)
 	return err
 }
 
@@ -254,7 +263,7 @@ func (t *trackedTx) Rollback() error {
 	if t.out.Load() && errors.Is(err, sql.ErrTxDone) {
 		return err // as in Commit
 	}
-	t.p.handedBack(t)
+	t.router.handedBack(t)
 	if t.byText.Load() && t.wrote.Load() {
 		t.record()
 	}
@@ -266,10 +275,10 @@ func (t *trackedTx) Rollback() error {
 func (t *trackedTx) record() {
 	everybody := t.everybody.Load()
 	for _, m := range t.concerned() {
-		t.p.wrote(m, t.insert.Load(), everybody)
+		t.router.wrote(m, t.insert.Load(), everybody)
 	}
 	if everybody {
-		t.p.resetPrepared()
+		t.router.resetPrepared()
 	}
 }
 
@@ -320,4 +329,4 @@ func (t *trackedTx) letGo() {
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (t *trackedTx) GetDBConn() (*sql.DB, error) { return t.p.primaryDB() }
+func (t *trackedTx) GetDBConn() (*sql.DB, error) { return t.router.primaryDB() }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -13,14 +14,19 @@ import (
 // the rule and the remedy. c has its defaults.
 func (c Config) validate() error {
 	var v problems
-	v.replicas(c)
+	v.replicas("Config", c.Replicas)
 	v.durations(c)
+	v.functions(c)
 	v.pool("Config.Pool", c.Pool)
+	v.pool("Config.PrimaryPool", c.PrimaryPool)
 	if c.Default > PreferPrimary {
 		v.add("Config.Default is %d: it must be PreferReplica or PreferPrimary", c.Default)
 	}
 	if c.PrimaryLost > Refuse {
 		v.add("Config.PrimaryLost is %d: it must be ServeReplicas or Refuse", c.PrimaryLost)
+	}
+	if c.NotFound > policy.RecheckOnPrimary {
+		v.add("Config.NotFound is %d: it must be policy.NotFoundStands or policy.RecheckOnPrimary", c.NotFound)
 	}
 	for i, p := range c.Policies {
 		if isNil(p) {
@@ -33,23 +39,25 @@ func (c Config) validate() error {
 	if _, err := session.NewKeys(c.TokenKeys...); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.TokenKeys: %w", err))
 	}
-	return errors.Join(v.errs...)
+	return v.err()
 }
 
 type problems struct{ errs []error }
+
+func (v *problems) err() error { return errors.Join(v.errs...) }
 
 func (v *problems) add(format string, args ...any) {
 	v.errs = append(v.errs, fmt.Errorf("readsplit: "+format, args...))
 }
 
-func (v *problems) replicas(c Config) {
-	names := make(map[string]int, len(c.Replicas))
-	for i, r := range c.Replicas {
-		field := fmt.Sprintf("Config.Replicas[%d]", i)
+func (v *problems) replicas(of string, replicas []Replica) {
+	names := make(map[string]int, len(replicas))
+	for i, r := range replicas {
+		field := fmt.Sprintf("%s.Replicas[%d]", of, i)
 		if r.Name == "" {
 			v.add("%s.Name is empty: every replica needs a name of its own, for logs and metrics", field)
 		} else if first, dup := names[r.Name]; dup {
-			v.add("%s.Name is %q, as Config.Replicas[%d].Name is: names must differ; rename one", field, r.Name, first)
+			v.add("%s.Name is %q, as %s.Replicas[%d].Name is: names must differ; rename one", field, r.Name, of, first)
 		} else if r.Name == primaryName {
 			v.add("%s.Name is %q, which is how the primary is called: choose another name", field, r.Name)
 		} else {

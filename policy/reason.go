@@ -59,6 +59,10 @@ const (
 	// ReasonPinned: the statement belongs to something that holds the primary: a
 	// hook of a write, the migrator, a dedicated connection.
 	ReasonPinned
+	// ReasonReadToWrite: the statement is the first half of a write, or reads a row
+	// again that the program holds already: FirstOrCreate, FirstOrInit, a reload.
+	// What it sees is about to be acted on.
+	ReasonReadToWrite
 	// ReasonParent: the statement (a preload, say) follows the statement that it
 	// belongs to, so that both see the same state.
 	ReasonParent
@@ -144,6 +148,10 @@ const (
 	// ReasonRefusedByReplica: the replica refused the statement as a write. The
 	// session is treated as having written; report the statement.
 	ReasonRefusedByReplica
+	// ReasonNotFoundRecheck: the replica did not have the row that was looked for,
+	// and the configuration or the context says to look once more. Many of these:
+	// rows are asked for that do not exist, or before they are replicated.
+	ReasonNotFoundRecheck
 	// ReasonSchemaBehind: the replica does not have a table, column or function
 	// that the statement names; after a schema change, for a moment.
 	ReasonSchemaBehind

@@ -26,6 +26,7 @@ var labels = [...]string{
 	ReasonPreferPrimary:       "prefer_primary",
 	ReasonInTransaction:       "in_transaction",
 	ReasonPinned:              "pinned",
+	ReasonReadToWrite:         "read_to_write",
 	ReasonParent:              "parent",
 	ReasonReadOnlyTransaction: "read_only_transaction",
 
@@ -56,6 +57,7 @@ var labels = [...]string{
 
 	ReasonReplicaFailed:    "replica_failed",
 	ReasonRefusedByReplica: "refused_by_replica",
+	ReasonNotFoundRecheck:  "not_found_recheck",
 	ReasonSchemaBehind:     "schema_behind",
 }
 

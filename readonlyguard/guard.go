@@ -99,7 +99,7 @@ func (g *guard) exec(db *gorm.DB) {
 		return
 	}
 	text := db.Statement.SQL.String()
-	refusal := judgeText(g.dialect, text, g.allowed)
+	refusal := judgeText(g.dialect, text, g.allowed, g.options.Judge)
 	if refusal == nil && sqlclass.Classify(g.dialect, text).Verb == sqlclass.Savepoint && fromWritingTransaction() {
 		refusal = &Error{Reason: Writes} // CreateInBatches inside a transaction
 	}
@@ -114,14 +114,14 @@ func (g *guard) read(db *gorm.DB) *Error {
 	var refusal *Error
 	switch {
 	case stmt.SQL.Len() > 0:
-		if refusal = judgeText(g.dialect, stmt.SQL.String(), g.allowed); refusal != nil {
+		if refusal = judgeText(g.dialect, stmt.SQL.String(), g.allowed, g.options.Judge); refusal != nil {
 			refusal.Operation = "Raw"
 		}
 	case locks(stmt):
 		refusal = &Error{Reason: Locks}
 	case db.Error == nil && !plain(stmt):
 		if text, ok := builtText(db); ok {
-			refusal = judgeText(g.dialect, text, g.allowed)
+			refusal = judgeText(g.dialect, text, g.allowed, g.options.Judge)
 		}
 	}
 	if refusal != nil {

@@ -24,7 +24,7 @@ func managesSession(d sqlclass.Dialect, info sqlclass.Info, sql string) bool {
 		sqlclass.Deallocate:
 		return true
 	case sqlclass.Select:
-		return info.Flags.Has(sqlclass.SetsSession) && onlySetConfig(sql)
+		return info.Flags.Has(sqlclass.SetsLocal) || info.Flags.Has(sqlclass.SetsSession) && onlySetConfig(sql)
 	}
 	return false
 }

@@ -1,6 +1,10 @@
 package readonlyguard
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/readsplit/readsplit/sqlclass"
+)
 
 // Options is the guard's configuration, for whoever builds on [Register]. The zero Options panics on a write and
 // allows no function beyond those that are known to read.
@@ -12,6 +16,10 @@ type Options struct {
 	// AllowFunctions names SQL functions that only read, as they are written in the statements, with their schema
 	// where the statements have one; case does not matter. Defaults to none.
 	AllowFunctions []string
+
+	// Judge may turn what [sqlclass.Classify] says of a text into a Read, for instance by what the database says of
+	// its functions; whatever else it says does not count. It must be safe for concurrent use. Defaults to none.
+	Judge func(sql string, info sqlclass.Info) sqlclass.Info
 }
 
 // Option changes one of the [Options] of [New].

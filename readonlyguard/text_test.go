@@ -100,7 +100,7 @@ func TestJudgeText(t *testing.T) {
 	allowed := Options{AllowFunctions: []string{"GOOD", "app.good"}}.allowed()
 	for _, tt := range tests {
 		t.Run(tt.dialect.String()+" "+tt.text, func(t *testing.T) {
-			assert.Equal(t, tt.want, judgeText(tt.dialect, tt.text, allowed))
+			assert.Equal(t, tt.want, judgeText(tt.dialect, tt.text, allowed, nil))
 		})
 	}
 }

@@ -164,7 +164,11 @@ func (s *scan) call(word []byte) {
 	case callWrites:
 		s.st.write = true
 	case callSession:
-		s.st.session = true
+		if string(word) == "set_config" && s.settingIsLocal() {
+			s.st.local = true
+		} else {
+			s.st.session = true
+		}
 	case callRefused:
 		s.st.other = true
 	}
@@ -211,6 +215,33 @@ func isStandardView(word []byte) bool {
 		return true
 	}
 	return false
+}
+
+// settingIsLocal reports whether the third and last argument of set_config is
+// TRUE, with which it is SET LOCAL.
+func (s *scan) settingIsLocal() bool {
+	ahead := s.lex
+	for depth, commas := 0, 0; ; {
+		t := ahead.next()
+		switch {
+		case t.kind == tokEOF, t.kind == tokBad:
+			return false
+		case t.kind != tokPunct:
+		case t.char == '(' || t.char == '[':
+			depth++
+		case t.char == ')' || t.char == ']':
+			depth--
+		case t.char == ',' && depth == 0:
+			commas++
+			if commas == 2 {
+				word, end := ahead.next(), ahead.next()
+				return word.kind == tokWord && equalFold(ahead.sql[word.start:word.end], "true") && end.kind == tokPunct && end.char == ')'
+			}
+		}
+		if depth < 0 {
+			return false
+		}
+	}
 }
 
 // settingIsShown reports whether the first argument of set_config is a literal

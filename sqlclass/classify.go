@@ -57,7 +57,7 @@ func (s *scan) result() Info {
 		info.Class = Unknown
 	}
 	if info.Class != Unknown || info.Flags&Multi != 0 || s.broken {
-		info.Flags &^= UnlistedCalls
+		info.Flags &^= UnlistedCalls | SetsLocal
 	}
 	if info.Class != Read && s.mayCommitAsync() {
 		info.Flags |= AsyncCommit

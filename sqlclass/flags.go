@@ -29,12 +29,16 @@ const (
 	// calls functions that are not on the built-in list. If every name that
 	// Functions reports is stable, immutable or Harmless, the text is a Read.
 	UnlistedCalls
+	// SetsLocal marks a text whose class is Unknown for one reason alone: it sets
+	// parameters until the end of its transaction, by SET LOCAL or by set_config
+	// with TRUE as its last argument. Outside a transaction it does nothing.
+	SetsLocal
 )
 
 // Has reports whether all of want is set.
 func (f Flags) Has(want Flags) bool { return f&want == want }
 
-var flagNames = [...]string{"sets_session", "async_commit", "multi", "ddl", "tx_control", "unlisted_calls"}
+var flagNames = [...]string{"sets_session", "async_commit", "multi", "ddl", "tx_control", "unlisted_calls", "sets_local"}
 
 // String lists the set flags in a fixed order, separated by "|". No flag is "".
 func (f Flags) String() string {

@@ -69,6 +69,7 @@ type statement struct {
 	locks    bool // asks for row locks
 	unlisted bool // calls a function that is on no list
 	session  bool // changes its connection
+	local    bool // changes its transaction's settings
 	opaque   bool // has a name that the text does not show
 	searches bool // has a SEARCH or CYCLE clause
 
@@ -133,6 +134,9 @@ func (s *scan) endStatement() {
 	if class == Unknown && st.onlyUnlisted() {
 		flags |= UnlistedCalls
 	}
+	if class == Unknown && st.onlyLocal() {
+		flags |= SetsLocal
+	}
 	if st.opaque && class != Read {
 		s.hiddenSetting = true
 	}
@@ -154,7 +158,7 @@ func (st *statement) class() Class {
 		return Write
 	case st.write, st.other, st.session, !st.query, !st.started, st.pending != kwNone && st.pendingTop, st.needAs:
 		return Unknown
-	case st.unlisted:
+	case st.unlisted, st.local:
 		return Unknown
 	case st.locks:
 		return LockingRead
@@ -168,4 +172,12 @@ func (st *statement) onlyUnlisted() bool {
 	bare := *st
 	bare.unlisted = false
 	return st.unlisted && bare.class() == Read
+}
+
+// onlyLocal reports whether nothing but settings that end with the transaction
+// stands between the statement and a Read.
+func (st *statement) onlyLocal() bool {
+	bare := *st
+	bare.local = false
+	return st.local && (bare.class() == Read || st.verb == Set && !st.session && !st.write && !st.explain)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
-// TestPrefixTraps holds the texts on which routing by the first word, or by a
+// TestT27PrefixTraps holds the texts on which routing by the first word, or by a
 // search for "for update" at the end, is known to go wrong in either direction.
-func TestPrefixTraps(t *testing.T) {
+func TestT27PrefixTraps(t *testing.T) {
 	tests := []struct {
 		dialect sqlclass.Dialect
 		sql     string

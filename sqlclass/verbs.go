@@ -191,7 +191,7 @@ func (s *scan) refineSet(m *mark, second bool) {
 	}
 	switch {
 	case second && m.kw == kwLocal:
-		st.session = false
+		st.session, st.local = false, true
 	case second && m.kw == kwTransaction:
 		st.verb, st.session, st.flags = SetTransaction, false, st.flags|TxControl
 	case second && equalFold(s.lex.sql[m.start:m.end], "constraints"):

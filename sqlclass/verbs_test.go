@@ -10,6 +10,7 @@ import (
 
 func TestVerbsAndFlags(t *testing.T) {
 	const (
+		local = sqlclass.SetsLocal
 		set   = sqlclass.SetsSession
 		async = sqlclass.AsyncCommit
 		multi = sqlclass.Multi
@@ -49,7 +50,8 @@ func TestVerbsAndFlags(t *testing.T) {
 
 		{"SET work_mem = '8MB'", sqlclass.Unknown, sqlclass.Set, set},
 		{"SET SESSION work_mem = '8MB'", sqlclass.Unknown, sqlclass.Set, set},
-		{"SET LOCAL work_mem = '8MB'", sqlclass.Unknown, sqlclass.Set, 0},
+		{"SET LOCAL work_mem = '8MB'", sqlclass.Unknown, sqlclass.Set, local},
+		{"set local role app", sqlclass.Unknown, sqlclass.Set, local},
 		{"SET ROLE bob", sqlclass.Unknown, sqlclass.Set, set},
 		{"SET TIME ZONE 'UTC'", sqlclass.Unknown, sqlclass.Set, set},
 		{"SET CONSTRAINTS ALL DEFERRED", sqlclass.Unknown, sqlclass.Set, tx},
@@ -57,7 +59,17 @@ func TestVerbsAndFlags(t *testing.T) {
 		{"SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE", sqlclass.Unknown, sqlclass.Set, set},
 		{"RESET ALL", sqlclass.Unknown, sqlclass.Reset, set},
 		{"DISCARD ALL", sqlclass.Unknown, sqlclass.Discard, set},
-		{"SELECT set_config('app.user', $1, true)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('app.user', $1, true)", sqlclass.Unknown, sqlclass.Select, local},
+		{"SELECT pg_catalog.set_config('a', concat($1, array[1, 2]), TRUE), set_config('b', '', True)", sqlclass.Unknown, sqlclass.Select, local},
+		{"SELECT set_config('a', $1, true), set_config('b', $2, false)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', $1, NOT true)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', $1, is_local => true)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', $1, true OR false)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', 'x,true)', $2)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', $1, true), f(1)", sqlclass.Unknown, sqlclass.Select, 0},
+		{"SELECT set_config('a', $1, true), nextval('s')", sqlclass.Write, sqlclass.Select, 0},
+		{"SELECT set_config('a', $1, true) FROM t FOR UPDATE", sqlclass.Unknown, sqlclass.Select, 0},
+		{"SELECT set_config('a', $1, true); SELECT 1", sqlclass.Unknown, sqlclass.Select, sqlclass.Multi},
 		{"SELECT setseed(0.5)", sqlclass.Unknown, sqlclass.Select, set},
 		{"SELECT pg_advisory_lock(1)", sqlclass.Unknown, sqlclass.Select, set},
 		{"SELECT pg_advisory_xact_lock(1)", sqlclass.Unknown, sqlclass.Select, 0},
@@ -133,7 +145,7 @@ func TestVerbsAndFlags(t *testing.T) {
 		{"INSERT INTO t SELECT f()", sqlclass.Write, sqlclass.Insert, 0},
 
 		{"SET synchronous_commit = off", sqlclass.Unknown, sqlclass.Set, set | async},
-		{"SET LOCAL Synchronous_Commit TO off", sqlclass.Unknown, sqlclass.Set, async},
+		{"SET LOCAL Synchronous_Commit TO off", sqlclass.Unknown, sqlclass.Set, async | local},
 		{`SET "synchronous_commit" TO off`, sqlclass.Unknown, sqlclass.Set, set | async},
 		{`SET U&"synchronous\005fcommit" TO off`, sqlclass.Unknown, sqlclass.Set, set | async},
 		{"RESET synchronous_commit", sqlclass.Unknown, sqlclass.Reset, set | async},
@@ -141,7 +153,7 @@ func TestVerbsAndFlags(t *testing.T) {
 		{"SELECT set_config($1, $2, false)", sqlclass.Unknown, sqlclass.Select, set | async},
 		{"SELECT set_config('synchronous' || '_commit', 'off', false)", sqlclass.Unknown, sqlclass.Select, set | async},
 		{`SELECT set_config(E'synchronous\x5fcommit', 'off', false)`, sqlclass.Unknown, sqlclass.Select, set | async},
-		{"INSERT INTO t SELECT set_config($1, 'off', true)", sqlclass.Write, sqlclass.Insert, set | async},
+		{"INSERT INTO t SELECT set_config($1, 'off', true)", sqlclass.Write, sqlclass.Insert, async},
 		{"UPDATE pg_settings SET setting = $1 WHERE name = $2", sqlclass.Write, sqlclass.Update, async},
 		{"ALTER ROLE bob SET synchronous_commit = off", sqlclass.Write, sqlclass.Define, ddl | async},
 		{"DO $$ BEGIN SET LOCAL synchronous_commit = off; END $$", sqlclass.Unknown, sqlclass.Do, async},

@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -37,6 +37,10 @@ var imports = map[string][]string{
 	"readonlyguard": {"gorm.io/gorm", "sqlclass"},
 	// What may be run again is judged from errors alone, without a driver.
 	"retry": {},
+	// What the functions and views of a database do, as its catalogue says.
+	"catalog": {"sqlclass"},
+	// dbresolver's names in front of the plugin; the root knows nothing of it.
+	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},

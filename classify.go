@@ -1,0 +1,38 @@
+package readsplit
+
+import (
+	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/sqlclass"
+)
+
+// classify reads a statement's text, and what the database's catalogue says of the
+// functions and views in it.
+func (rt *router) classify(query string) sqlclass.Info {
+	info := sqlclass.Classify(rt.dialect, query)
+	if rt.catalog != nil {
+		info = rt.catalog.Judge(query, info)
+	}
+	return info
+}
+
+// newCatalog makes what knows the functions of the primary's database. Where the
+// application's pool is all there is, it is asked over that.
+func (rt *router) newCatalog() *catalog.Catalog {
+	c, _ := catalog.New(catalog.Config{ // its problems were reported by validate
+		DB: rt.control.db, ReadFunctions: rt.cfg.ReadFunctions, WriteFunctions: rt.cfg.WriteFunctions,
+		OnError: func(err error) {
+			if rt.plugin.warn != nil {
+				rt.plugin.warn("readsplit: what the functions and views of the database do cannot be learned; those that are not known are taken for writes: %v", err)
+			}
+		},
+	})
+	return c
+}
+
+// functions validates Config.ReadFunctions and Config.WriteFunctions.
+func (v *problems) functions(c Config) {
+	_, err := catalog.New(catalog.Config{ReadFunctions: c.ReadFunctions, WriteFunctions: c.WriteFunctions})
+	if err != nil {
+		v.errs = append(v.errs, err)
+	}
+}

@@ -1,0 +1,266 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
+	"github.com/readsplit/readsplit/sqlclass"
+)
+
+// router routes statements between one primary and its replicas. A plugin has
+// one for everything, and one more for each of its resolvers; what a session
+// wrote through one of them is seen by all that stand over the same database
+// cluster.
+type router struct {
+	plugin *Plugin
+	name   string // of the resolver; empty: everything that no resolver takes
+	field  string // how the configuration calls it, for errors
+	cfg    Config // with defaults; Replicas and Balancer are the router's own
+	groups map[string]bool
+
+	primary gorm.ConnPool // where writes go
+	opened  *dialer       // of the primary, where the plugin opened it
+	lent    *sql.DB       // what primary borrows from, where Config.Settings is in use
+	// prepared are the prepared statements of a primary that the application's
+	// store does not prepare on; nil elsewhere.
+	prepared    *statements
+	dialers     []*dialer // of the replicas, until prepare
+	servers     []*server
+	heldPrimary *heldServer
+	load        policy.Load
+	monitor     *monitor.Monitor
+	control     *dialer
+	decider     *policy.Decider
+	catalog     *catalog.Catalog // nil: there is nothing to decide
+	dialect     sqlclass.Dialect
+	maxWait     time.Duration
+	keys        *session.Keys
+	self        []*router
+	watched     bool // positions can be asked of the primary
+	log         func(monitor.Change)
+	ticket      atomic.Uint64
+	counters    counters
+	// startClaim is the first capture that covers everything from before this
+	// router was in use.
+	startClaim uint64
+
+	process  register // what any session of this process wrote
+	unscoped register // what was written without a session
+	openRows openRows
+	foreign  foreignTxs
+	plans    plans                               // of the application's prepared statements
+	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
+
+	closed atomic.Bool
+}
+
+// newRouter opens what cfg names, without connecting; prepare comes next.
+// dialector opens the primary's connections for positions; pool is the primary's
+// pool, nil where the plugin has to open it.
+func (p *Plugin) newRouter(name, field string, cfg Config, dialector gorm.Dialector, pool gorm.ConnPool, size Pool) (*router, error) {
+	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool}
+	rt.self = []*router{rt}
+	if err := rt.open(dialector, size); err != nil {
+		return nil, errors.Join(err, rt.release())
+	}
+	return rt, nil
+}
+
+func (rt *router) open(dialector gorm.Dialector, size Pool) error {
+	var errs []error
+	rt.dialers = make([]*dialer, len(rt.cfg.Replicas))
+	for i, r := range rt.cfg.Replicas {
+		if isNil(r.Dialector) {
+			continue // reported by validate
+		}
+		d, err := newDialer(r.Dialector)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("readsplit: %s.Replicas[%d].Dialector (%q): %w", rt.field, i, r.Name, err))
+			continue
+		}
+		rt.dialers[i] = d
+	}
+	if rt.primary == nil {
+		d, err := newDialer(dialector)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("readsplit: %s.Primary: %w", rt.field, err))
+		} else {
+			rt.opened, rt.primary = d, d.db
+			if d.owned {
+				size.sized(0).apply(d.db)
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	primary, err := rt.primaryDB()
+	if err != nil && len(rt.cfg.Replicas) > 0 {
+		return err
+	}
+	// Positions are asked over connections of the plugin's own, so that an
+	// exhausted pool of the application cannot keep them away. Where the
+	// dialector cannot open any, they are borrowed.
+	rt.watched = dialector.Name() == "postgres"
+	if dialector.Name() == "sqlserver" {
+		rt.dialect = sqlclass.SQLServer
+	}
+	rt.control = &dialer{db: primary}
+	if rt.watched {
+		if d, err := newDialer(dialector); err == nil {
+			rt.control = d
+		}
+	}
+	return nil
+}
+
+// prepare makes the servers, the monitor and the decider, without connecting.
+func (rt *router) prepare() {
+	p := rt.plugin
+	rt.keys, rt.log = p.keys, p.log
+	rt.maxWait = max(rt.cfg.MaxWait, 0)
+	if rt.opened != nil && rt.name != "" {
+		rt.prepared = newStatements(rt.opened.db, p.db.Config)
+	}
+	most := 0
+	if primary, err := rt.primaryDB(); err == nil {
+		most = primary.Stats().MaxOpenConnections
+		if rt.cfg.Settings != nil {
+			rt.lent, rt.primary = primary, newBorrowing(primary, rt)
+		}
+	}
+	cfg := monitor.Config{
+		Primary:     monitor.Target{Name: primaryName},
+		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
+		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
+		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.sweepClosed,
+		OnDead:  func(i int) { rt.servers[i].die() },
+		OnAlive: func(i int) { rt.servers[i].revive() },
+		Seed:    rand.Uint64(),
+	}
+	limits := policy.Limits{
+		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,
+		RefuseWhenLost: rt.cfg.PrimaryLost == Refuse,
+	}
+	if rt.cfg.MaxLag == Off {
+		limits.MaxLag, cfg.MaxLag = noLimit, noLimit
+	}
+	rt.groups = make(map[string]bool)
+	for i, r := range rt.cfg.Replicas {
+		s := newServer(i, r, rt.dialers[i], r.Pool.or(rt.cfg.Pool).sized(most), p.db.Config)
+		rt.servers = append(rt.servers, s)
+		cfg.Replicas = append(cfg.Replicas, monitor.Target{
+			Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
+			AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: rt.dialers[i], shared: rt.dialers[i].scarce()},
+		})
+		for _, g := range r.Groups {
+			rt.groups[g] = true
+		}
+	}
+	rt.dialers = nil // the servers close them from here on
+	rt.load = load(rt.servers)
+	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
+	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
+	rt.monitor = monitor.New(cfg)
+	if rt.watched && len(rt.servers) > 0 {
+		rt.catalog = rt.newCatalog()
+	}
+	rt.heldPrimary = &heldServer{router: rt, server: -1}
+	for i, s := range rt.servers {
+		s.monitor = rt.monitor
+		s.held = &heldServer{router: rt, server: i + 1}
+		if rt.cfg.Settings != nil {
+			s.wanted = p.wanted
+		}
+	}
+}
+
+// start begins to watch.
+func (rt *router) start() {
+	if !rt.watched {
+		return
+	}
+	// From here on other routers over the same primary tell what they write,
+	// also while the servers are asked for the first time. What was written
+	// before are this process's writes too.
+	plugins.add(rt)
+	rt.startClaim = rt.monitor.NextCapture()
+	// How commits through another router were acknowledged is not known here.
+	insert := len(plugins.all()) > 1
+	for _, r := range []*register{&rt.process, &rt.unscoped} {
+		r.update(func(c session.Claim) session.Claim {
+			return c.AfterWrite(rt.startClaim, insert, lsn.History{}, time.Time{})
+		})
+	}
+	if rt.catalog != nil {
+		rt.catalog.Start()
+	}
+	rt.monitor.Start()
+	if rt.catalog != nil && !rt.lost() {
+		// Until it is there, functions of the database's own are unknown, and views
+		// are what they seem.
+		ctx, cancel := context.WithTimeout(context.Background(), rt.cfg.SampleTimeout)
+		defer cancel()
+		_ = rt.catalog.Wait(ctx)
+	}
+}
+
+// resetPrepared forgets, after a change of the schema, what every server's
+// prepared statements return and what the functions of the database do.
+func (rt *router) resetPrepared() {
+	for _, q := range rt.plugin.routers() { // some stand over the same primary
+		q.forgetPrepared()
+		if q.catalog != nil {
+			q.catalog.Refresh()
+		}
+	}
+}
+
+func (rt *router) forgetPrepared() {
+	if store := rt.store.Load(); store != nil {
+		rt.plans.n.Add(1)
+		store.Close()
+	}
+	if rt.prepared != nil {
+		rt.prepared.reset()
+	}
+	for _, s := range rt.servers {
+		s.prepared.reset()
+	}
+}
+
+// release ends what newRouter and start began.
+func (rt *router) release() error {
+	plugins.remove(rt)
+	if rt.catalog != nil {
+		rt.catalog.Close()
+	}
+	if rt.monitor != nil {
+		rt.monitor.Close()
+	}
+	var errs []error
+	for _, d := range append(rt.dialers, rt.control, rt.opened) {
+		if d != nil {
+			errs = append(errs, d.close())
+		}
+	}
+	for _, s := range rt.servers {
+		errs = append(errs, s.close())
+	}
+	if rt.prepared != nil {
+		rt.prepared.close()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,137 @@
+package readsplit
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/policy"
+)
+
+// wish is what dbresolver's clauses ask of a statement: Clauses(dbresolver.Write),
+// Clauses(dbresolver.Read), Clauses(dbresolver.Use(name)). They belong to the
+// handle, and to everything that is derived from it.
+type wish struct {
+	write  bool
+	read   bool
+	router *router // of Use; nil: the table decides
+	group  string  // of Use, where that names a group of replicas
+	err    error   // Use names nothing
+}
+
+// Under these names dbresolver's clauses leave what they ask for, and look for a
+// callback to tell. They are unexported there.
+const (
+	wishCallback = "gorm:db_resolver"
+	wishWrite    = "gorm:db_resolver:write"
+	wishRead     = "gorm:db_resolver:read"
+	wishUse      = "gorm:db_resolver:using"
+)
+
+// wishes is what dbresolver's clauses call when they are added to a handle, so
+// that Clauses(dbresolver.Write).Begin() finds a pool that begins where it
+// should. It is registered as a callback of queries, where it has nothing to do.
+func (p *Plugin) wishes(db *gorm.DB) {
+	stmt := db.Statement
+	own, ok := stmt.ConnPool.(*route)
+	if ok && own.stmt == stmt && !own.called {
+		own.called = true // GORM runs its callbacks
+		return
+	}
+	outer, prepared := unwrap(stmt.ConnPool)
+	r := &route{router: p.main, prepared: prepared, wish: p.wishOf(stmt), waiting: true}
+	switch pool := outer.(type) {
+	case *route:
+		if pool.router.plugin != p {
+			return
+		}
+		if pool.stmt == stmt && !pool.done.Load() {
+			// Added by a callback, to the statement that runs.
+			if r.wish.err != nil {
+				_ = db.AddError(r.wish.err)
+			}
+			pool.heed(r.wish)
+			return
+		}
+		if prepared == nil {
+			r.prepared = pool.prepared
+		}
+		r.pinned, r.parent = pool.pinned, pool.parent
+		if !pool.done.Load() && pool.stmt != nil {
+			r.parent = pool
+		}
+	case *rootPool:
+		if pool.router.plugin != p {
+			return
+		}
+	default:
+		if !p.isBase(pool) {
+			return // a transaction, a connection of the application's own
+		}
+	}
+	if r.wish.router != nil {
+		r.router = r.wish.router
+	}
+	stmt.ConnPool = r
+}
+
+// wishOf reads what the clauses of a statement ask for.
+func (p *Plugin) wishOf(stmt *gorm.Statement) *wish {
+	w := &wish{}
+	_, w.write = stmt.Settings.Load(wishWrite)
+	_, w.read = stmt.Settings.Load(wishRead)
+	w.read = w.read && !w.write
+	if use := reflect.ValueOf(stmt.Clauses[wishUse].Expression); use.IsValid() && use.Kind() == reflect.Struct {
+		if name := use.FieldByName("Use"); name.IsValid() && name.Kind() == reflect.String && name.Len() > 0 {
+			p.use(w, name.String())
+		}
+	}
+	return w
+}
+
+// use says what Use(name) asks for.
+func (p *Plugin) use(w *wish, name string) {
+	t := p.tables.Load()
+	switch {
+	case t.byName[name] != nil:
+		w.router = t.byName[name]
+	case t.byTable[plainTable(name)] != nil:
+		w.router = t.byTable[plainTable(name)]
+	case p.main.groups[name]:
+		w.group = name
+	default:
+		w.err = fmt.Errorf("%w %q in Clauses(dbresolver.Use): %s", ErrUnknownGroup, name, p.useNames())
+	}
+}
+
+// heed makes a statement do what its clauses ask for.
+func (r *route) heed(w *wish) {
+	r.wish = w
+	if w == nil {
+		return
+	}
+	if w.write && !r.pinned {
+		r.pin(policy.ReasonFresh)
+	}
+	if w.router != nil {
+		r.router = w.router
+	}
+}
+
+// mode is what a read asks for: what its context says, or its clauses where that
+// says nothing.
+func (r *route) mode(m *marks) policy.Mode {
+	if m.mode == policy.Normal && r.wish != nil && r.wish.read {
+		return policy.UseReplica
+	}
+	return m.mode
+}
+
+// group is the group of replicas that a read asks for.
+func (r *route) group(m *marks) string {
+	if m.group == "" && r.wish != nil {
+		return r.wish.group
+	}
+	return m.group
+}
