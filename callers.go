@@ -7,6 +7,9 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/readonlyguard"
 )
 
 // Some of GORM's methods that write begin with a query, and pass nothing along
@@ -35,16 +38,21 @@ func functionName(fn any) string {
 // method of GORM's that began are few frames, and a migrator's are a few more.
 const nearDepth = 24
 
-// readsToWrite reports whether a query is the first half of a write.
+// readsToWrite reports whether a query is the first half of a write, or is likely
+// to be: what FirstOrInit and a reload have read is written next, unless nothing
+// can be, or the context has said that any replica will do.
 func readsToWrite(stmt *gorm.Statement) bool {
+	likely := func() bool {
+		return marksOf(stmt.Context).mode != policy.AnyReplica && !readonlyguard.IsReadOnly(stmt.Context)
+	}
 	if reloads(stmt) {
-		return true
+		return likely()
 	}
 	if stmt.RaiseErrorOnNotFound || !firstByKey(stmt) && !ofValueModel(stmt) {
 		return false
 	}
 	return calledFind(func(function string) bool {
-		return function == fnFirstOrCreate || function == fnFirstOrInit || function == fnForOwners
+		return function == fnFirstOrCreate || function == fnForOwners || function == fnFirstOrInit && likely()
 	})
 }
 

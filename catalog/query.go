@@ -16,9 +16,12 @@ var (
 	loadText string
 	// The mark comes with the facts in one statement: taken before or after them,
 	// it could be that of another state, and a change would go unnoticed.
-	loadSQL = strings.Replace(loadText, "$mark$", markSQL, 1)
-	lookSQL = "SELECT (" + markSQL + "), pg_catalog.pg_is_in_recovery()"
+	loadSQL = ours + strings.Replace(loadText, "$mark$", markSQL, 1)
+	lookSQL = ours + "SELECT (" + markSQL + "), pg_catalog.pg_is_in_recovery()"
 )
+
+// ours tells whoever looks at the server whose queries these are.
+const ours = "/* readsplit: catalogue */ "
 
 // maxRows bounds what a load may take of this process's memory, about 300 MB.
 const maxRows = 1 << 20

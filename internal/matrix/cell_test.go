@@ -35,6 +35,8 @@ type cell struct {
 	unseen bool
 	// readSession: where it belongs in a read session, if it is no read and is not refused there.
 	readSession string
+	// anyReplica: where it belongs under AnyReplica, if it is no read and that pulls it away.
+	anyReplica string
 	// harmless: its text has words that only writes have, and does not write. The rules do not read it.
 	harmless bool
 }

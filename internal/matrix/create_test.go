@@ -109,7 +109,7 @@ func upserts() []*cell {
 			full := p.db.Session(&gorm.Session{FullSaveAssociations: true})
 			p.rows(1, full.Save(&author{ID: 1, Name: "Ann", Books: []book{{ID: 1, Title: "uno", Tags: []tag{{ID: 1, Name: "crimson"}}}}}))
 		}),
-		mixed("Save what was read", `RP+R`, func(p *probe) {
+		mixed("Save what was read", `RPP`, func(p *probe) {
 			var a author
 			p.rows(1, p.db.First(&a))
 			a.Age++

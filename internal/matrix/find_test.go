@@ -91,11 +91,16 @@ func finders() []*cell {
 		read("FindInBatches that reads", func(p *probe) {
 			p.ok(p.db.FindInBatches(&[]author{}, 2, func(tx *gorm.DB, _ int) error { return tx.Find(&[]book{}).Error }).Error)
 		}).with(independent),
-		read("FirstOrInit, found", func(p *probe) { p.rows(1, p.db.Where(author{Name: "Ann"}).FirstOrInit(&author{})) }),
-		read("FirstOrInit, not found, with Attrs and Assign", func(p *probe) {
+		write("FirstOrInit, found", func(p *probe) { p.rows(1, p.db.Where(author{Name: "Ann"}).FirstOrInit(&author{})) }).with(likelyWrite),
+		write("FirstOrInit, not found, with Attrs and Assign", func(p *probe) {
 			var a author
 			p.ok(p.db.Where(author{Name: "Dee"}).Attrs(author{Age: 1}).Assign(author{Age: 2}).FirstOrInit(&a).Error)
 			require.Equal(p, 2, a.Age)
+		}).with(likelyWrite),
+		mixed("First again into what it has found", `RP`, func(p *probe) {
+			var a author
+			p.rows(1, p.db.First(&a))
+			p.rows(1, p.db.First(&a))
 		}),
 		read("one handle used twice", func(p *probe) {
 			q := p.db.Model(&author{}).Where("age > ?", 45).Session(&gorm.Session{})

@@ -27,8 +27,8 @@ var (
 // notTheirs are the plugin's own questions, word for word, and what the driver asks by itself.
 var notTheirs = map[string]bool{
 	lsn.FullSQL: true, lsn.CaptureSQL: true, lsn.ReplaySQL: true, lsn.ConnectSQL: true, lsn.NudgeSQL: true,
-	"SELECT current_setting('default_transaction_isolation')": true,
-	"-- ping": true, ";": true,
+	"SHOW default_transaction_isolation": true,
+	"-- ping":                            true, ";": true,
 }
 
 // serverLog is the log of one server, read up to a point.

@@ -40,11 +40,7 @@ func cells() []*cell {
 
 // knownWrong are the cells, by name, that readsplit gets wrong: each with what is wrong about it. A cell that is right
 // must not be here. It must be empty before a release.
-var knownWrong = map[string]string{
-	"Read-only transaction: nested":                 "its SAVEPOINT sends the whole transaction to the primary",
-	"Hooks: a hook reads in batches":                "without the default transaction, the function of FindInBatches reads from a replica",
-	"Hooks: a hook reads by a handle that has read": "without the default transaction, it reads from a replica",
-}
+var knownWrong = map[string]string{}
 
 func TestMatrix(t *testing.T) {
 	all := cells()

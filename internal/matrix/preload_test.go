@@ -87,7 +87,7 @@ func preloads() []*cell {
 		}),
 		read("several", func(p *probe) { p.rows(3, p.db.Preload("Profile").Preload("Books").Preload("Notes").Find(&[]author{})) }),
 		read("of nothing", func(p *probe) { p.rows(0, p.db.Preload("Books").Where("id > 900").Find(&[]author{})) }),
-		read("in FirstOrInit", func(p *probe) { p.rows(1, p.db.Preload("Books").Where("id = 1").FirstOrInit(&author{})) }),
+		write("in FirstOrInit", func(p *probe) { p.rows(1, p.db.Preload("Books").Where("id = 1").FirstOrInit(&author{})) }).with(likelyWrite),
 		read("in FindInBatches", func(p *probe) {
 			p.rows(3, p.db.Preload("Books").FindInBatches(&[]author{}, 3, func(*gorm.DB, int) error { return nil }))
 		}).with(independent),
@@ -105,6 +105,9 @@ func preloads() []*cell {
 
 // readsInReadSession: in a read session the transaction is read-only, and a replica may have it.
 func readsInReadSession(c *cell) { c.readSession = reads }
+
+// likelyWrite: what it reads is about to be written, unless it says that it is not.
+func likelyWrite(c *cell) { c.readSession, c.anyReplica = reads, reads }
 
 func ref[T any](v T) *T { return &v }
 

@@ -101,6 +101,9 @@ func becomes(want, server string, pulls bool) func(c *cell) (func(outcome) []str
 				return verdict
 			}, true
 		case writes:
+			if pulls && server == "" && c.anyReplica != "" {
+				return func(got outcome) []string { return c.judgeAs(c.anyReplica, got) }, true
+			}
 			return c.judge, pulls
 		}
 		return nil, false

@@ -99,7 +99,7 @@ func readThenWrite() []*cell {
 		write("FirstOrCreate in a transaction", func(p *probe) {
 			p.ok(p.db.Transaction(func(tx *gorm.DB) error { return tx.Where(author{Name: "Dee"}).FirstOrCreate(&author{}).Error }))
 		}),
-		mixed("FirstOrInit, then Save", `RP`, func(p *probe) {
+		mixed("FirstOrInit, then Save", `PP`, func(p *probe) {
 			var a author
 			p.ok(p.db.Where(author{Name: "Dee"}).FirstOrInit(&a).Error)
 			p.rows(1, p.db.Save(&a))
