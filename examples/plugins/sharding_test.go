@@ -119,34 +119,35 @@ func TestSharding(t *testing.T) {
 // TestShardingLosesDefaultTransactions: without SkipDefaultTransaction the plugin
 // takes any transaction but a *sql.Tx for its own to end, and begins on any pool
 // but a *sql.DB without sharding what follows. So it is with GORM's prepared
-// statements, without readsplit, and so it is with readsplit.
+// statements, without readsplit.
 func TestShardingLosesDefaultTransactions(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		when     order
-		prepared bool
-	}{
-		{"prepared statements, without readsplit", alone, true},
-		{"readsplit last", before, false},
-		{"readsplit first", after, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := options{ddl: shards, gorm: gorm.Config{PrepareStmt: c.prepared}}
-			x := newApp(t, o, c.when, func(db *gorm.DB) error { return shard(t, db) })
-			require.NoError(t, x.Create(&shardedOrder{ID: 1, UserID: 1}).Error)
-			require.Equal(t, "main=1 0=0 1=0", x.counts(t), "in the table that is not sharded")
-			undone := errors.New("undone")
-			err := x.Transaction(func(tx *gorm.DB) error {
-				require.NoError(t, tx.Create(&shardedOrder{ID: 2, UserID: 1}).Error)
-				return undone
-			})
-			require.ErrorIs(t, err, undone)
-			require.Equal(t, "main=1 0=0 1=1", x.counts(t), "committed by the first write in it")
-		})
-	}
-	t.Run("alone", func(t *testing.T) {
-		x := newApp(t, options{ddl: shards}, alone, func(db *gorm.DB) error { return shard(t, db) })
-		require.NoError(t, x.Create(&shardedOrder{ID: 1, UserID: 1}).Error)
-		require.Equal(t, "main=0 0=0 1=1", x.counts(t))
+	x := newApp(t, options{ddl: shards, gorm: gorm.Config{PrepareStmt: true}}, alone, func(db *gorm.DB) error { return shard(t, db) })
+	require.NoError(t, x.Create(&shardedOrder{ID: 1, UserID: 1}).Error)
+	require.Equal(t, "main=1 0=0 1=0", x.counts(t), "in the table that is not sharded")
+	undone := errors.New("undone")
+	err := x.Transaction(func(tx *gorm.DB) error {
+		require.NoError(t, tx.Create(&shardedOrder{ID: 2, UserID: 1}).Error)
+		return undone
 	})
+	require.ErrorIs(t, err, undone)
+	require.Equal(t, "main=1 0=0 1=1", x.counts(t), "committed by the first write in it")
+
+	x = newApp(t, options{ddl: shards}, alone, func(db *gorm.DB) error { return shard(t, db) })
+	require.NoError(t, x.Create(&shardedOrder{ID: 1, UserID: 1}).Error)
+	require.Equal(t, "main=0 0=0 1=1", x.counts(t))
+}
+
+// TestShardingIsRefused: readsplit does not let that happen, in either order.
+func TestShardingIsRefused(t *testing.T) {
+	const remedy = "set gorm.Config.SkipDefaultTransaction"
+	x := newApp(t, options{ddl: shards}, alone, func(db *gorm.DB) error { return shard(t, db) })
+	require.ErrorContains(t, x.Use(readsplit.New(readsplit.Config{Replicas: x.replicas()})), remedy)
+
+	x = newApp(t, options{ddl: shards}, after, func(db *gorm.DB) error { return shard(t, db) })
+	require.ErrorContains(t, x.Create(&shardedOrder{ID: 1, UserID: 1}).Error, remedy)
+	err := x.Transaction(func(tx *gorm.DB) error { return tx.Create(&shardedOrder{ID: 2, UserID: 1}).Error })
+	require.ErrorContains(t, err, remedy)
+	require.ErrorContains(t, x.Model(&shardedOrder{}).Where("user_id = ?", 1).Update("product", "b").Error, remedy)
+	require.Equal(t, "main=0 0=0 1=0", x.counts(t), "nothing was sent")
+	require.NoError(t, x.Where("user_id = ?", 1).Find(&[]shardedOrder{}).Error)
 }
