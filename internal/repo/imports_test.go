@@ -44,7 +44,9 @@ var imports = map[string][]string{
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
-	"internal/repo":       {},
+	// Tests alone, of everything from outside.
+	"internal/corpus": {},
+	"internal/repo":   {},
 }
 
 func TestImports(t *testing.T) {
