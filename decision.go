@@ -42,7 +42,7 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 	case *rootPool:
 		// Between the commit of a default transaction and the end of its statement
 		// GORM's own pool is there.
-		if tx.Statement.SQL.Len() == 0 {
+		if tx.Statement.SQL.Len() == 0 || tx.DryRun {
 			return Decision{}, false
 		}
 		return decisionOn(pool.router, nil, policy.ReasonWrite, 1), true

@@ -266,3 +266,9 @@ func (l *logRecorder) Error(_ context.Context, format string, args ...any) {
 
 // Trace implements logger.Interface.
 func (l *logRecorder) Trace(context.Context, time.Time, func() (string, int64), error) {}
+
+// saidToRead declares functions as reading that are not: what the replica refuses
+// is the last line then.
+func saidToRead(names ...string) dbOption {
+	return configured(func(c *readsplit.Config) { c.ReadFunctions = names })
+}

@@ -27,7 +27,7 @@ func visits(t testing.TB, db *gorm.DB) (n int) {
 }
 
 func visited(t *testing.T) *testDB {
-	d := newDB(t, breakable(t))
+	d := newDB(t, breakable(t), saidToRead("visit"))
 	require.NoError(t, d.Exec("CREATE TABLE visits (n int)").Error)
 	require.NoError(t, d.cluster.WaitCaughtUp(t.Context()))
 	d.eligible(t, "replica1", "replica2")

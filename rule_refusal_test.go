@@ -16,7 +16,7 @@ import (
 // answers for good.
 func TestR16NotOnThisReplica(t *testing.T) {
 	c := cluster(t)
-	d := newDB(t, c, configured(boundless))
+	d := newDB(t, c, configured(boundless), saidToRead("counted", "place", "price"))
 	counters(t, d, 1)
 	require.NoError(t, d.Exec("CREATE TYPE color AS ENUM ('red')").Error)
 	require.NoError(t, d.Exec("CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql AS 'UPDATE counters SET n = n + 1 WHERE id = 1 RETURNING n'").Error)

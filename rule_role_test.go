@@ -24,7 +24,7 @@ func TestR08Promotion(t *testing.T) {
 	require.NoError(t, aware.Exec("CREATE VIEW visits AS SELECT counted() AS n").Error)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	// Nothing is noticed by a sample of this one.
-	unaware := newDB(t, c, inDatabase(aware.name), configured(boundless), configured(func(c *readsplit.Config) {
+	unaware := newDB(t, c, inDatabase(aware.name), configured(boundless), saidToRead("counted"), configured(func(c *readsplit.Config) {
 		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Hour, 2*time.Hour, 3*time.Hour
 		c.Replicas = c.Replicas[:1]
 	}))

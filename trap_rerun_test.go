@@ -395,6 +395,7 @@ func TestT23RefusedAsAWrite(t *testing.T) {
 			CREATE VIEW bumped AS SELECT bump() AS id, current_setting('cluster_name') AS server;
 			CREATE FUNCTION note(t text) RETURNS text LANGUAGE plpgsql VOLATILE AS
 				'BEGIN INSERT INTO books_t (title) VALUES (t); RETURN current_setting(''cluster_name''); END';
+			CREATE FUNCTION called(t text) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT note(t)';
 			CREATE VIEW noted AS SELECT note('noted') AS server`)
 		x.stale(t)
 		status := func() (refused, unsure uint64) { st := x.plugin.Status(); return st.Refused, st.Unsure }
@@ -442,7 +443,7 @@ func TestT23RefusedAsAWrite(t *testing.T) {
 			db, _ := x.session()
 			refused, _ := status()
 			var server string
-			tx := db.Raw("SELECT note('called')").Scan(&server)
+			tx := db.Raw("SELECT called('called')").Scan(&server)
 			require.NoError(t, tx.Error)
 			require.Equal(t, "primary", server)
 			require.Equal(t, policy.ReasonUnknownStatement, reason(t, tx))
@@ -450,7 +451,7 @@ func TestT23RefusedAsAWrite(t *testing.T) {
 			require.Equal(t, refused, after)
 			reads(t, db, true, x.titles(t)...)
 		})
-	})
+	}, saidToRead("note"))
 }
 
 // A cache replaces gorm:query; what runs again is what stands there then.
