@@ -48,7 +48,7 @@ matrix: deps
 classify: deps
 	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestClassify' ./internal/corpus | scripts/result.sh classify
 compare-plain: deps
-	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestCompare' ./internal/compare | scripts/result.sh compare
+	@READSPLIT_PG=$(PG) go test -count=1 -v -run 'TestPrograms' ./internal/compare | scripts/result.sh compare
 
 .PHONY: demo
 demo: deps

@@ -139,7 +139,7 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		}
 	case *trackedTx:
 		pool.join(db.Statement.Context)
-		if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok && pool.router.prepared != nil {
+		if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok && pool != nil && pool.router.prepared != nil {
 			// GORM's store belongs to another primary.
 			db.Statement.ConnPool = plain(tx)
 		}

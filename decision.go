@@ -47,8 +47,14 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 		}
 		return decisionOn(pool.router, nil, policy.ReasonWrite, 1), true
 	case *trackedTx:
+		if pool == nil {
+			return Decision{}, false
+		}
 		return decisionOn(pool.router, nil, policy.ReasonInTransaction, 1), true
 	case *readOnlyTx:
+		if pool == nil {
+			return Decision{}, false
+		}
 		pool.mu.Lock()
 		defer pool.mu.Unlock()
 		if pool.replica == nil && pool.primary == nil {

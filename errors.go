@@ -14,8 +14,9 @@ var (
 	// AtMost). Try again later, or ask for less with Stale.
 	ErrPrimaryLost = errors.New("readsplit: the primary cannot be reached, so that no bound on staleness is proven")
 
-	// ErrUnknownGroup: the context names a group that no replica is in.
-	ErrUnknownGroup = errors.New("readsplit: unknown replica group")
+	// ErrUnknownGroup: the context, or a clause of dbresolver, names a group that no
+	// replica is in and no resolver.
+	ErrUnknownGroup = errors.New("readsplit: unknown group or resolver")
 
 	// ErrTokenInTransaction: a token was asked for while a transaction of its
 	// session is open, so that it could not cover what the transaction writes.
@@ -25,7 +26,7 @@ var (
 	// ErrWriteInReadOnlyTransaction: a statement that is not a read came after
 	// the first one in a transaction that began with sql.TxOptions{ReadOnly: true}
 	// and runs on a replica. Begin without ReadOnly.
-	ErrWriteInReadOnlyTransaction = errors.New("readsplit: not a read, in a read-only transaction that runs on a replica")
+	ErrWriteInReadOnlyTransaction = errors.New("readsplit: not a read, in a read-only transaction that runs on a replica: begin it without ReadOnly and without Clauses(dbresolver.Read)")
 
 	// ErrClosed: db.Use was called with a plugin that was closed. Make another.
 	ErrClosed = errors.New("readsplit: the plugin is closed")

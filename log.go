@@ -20,7 +20,7 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 		case monitor.StateBalanced:
 			db.Logger.Warn(ctx, "readsplit: replica %q answers as several servers: what one connection says is not true of the next, so no read that asks for anything goes there; give each server a name of its own in Config.Replicas", c.Server)
 		case monitor.StateStandby:
-			db.Logger.Error(ctx, "readsplit: the primary is in recovery: it is a standby; is the address of gorm.Open right?")
+			db.Logger.Error(ctx, "readsplit: the primary is in recovery: it is a standby; is its address right (gorm.Open, Config.Primary, Resolver.Primary, dbresolver's Sources)?")
 		case monitor.StateDown:
 			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
 		case monitor.StateNewHistory:
@@ -35,8 +35,30 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 	}
 }
 
+// onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
-	if rt.log != nil {
-		rt.log(c)
+	if rt.log == nil {
+		return
 	}
+	if c.Server == primaryName && rt.name != "" {
+		if rt.opened == nil {
+			return // the plugin's own primary, of which the main router tells
+		}
+		c.Server = rt.name + "/" + primaryName
+	}
+	switch c.State {
+	case monitor.StateDown:
+		rt.wasDown.Store(c.Server, true)
+	case monitor.StateUp:
+		if _, back := rt.wasDown.Load(c.Server); !back {
+			// Nothing happened: it is there.
+			rt.info("readsplit: %s is up", c.Server)
+			return
+		}
+	}
+	rt.log(c)
+}
+
+func (rt *router) info(format string, args ...any) {
+	rt.plugin.db.Logger.Info(context.Background(), format, args...)
 }

@@ -56,6 +56,9 @@ func (m tableMigrator) of(table any) gorm.Migrator {
 // each calls do with the tables of each primary, in the order in which they
 // first appear.
 func (m tableMigrator) each(tables []any, do func(m gorm.Migrator, tables []any) error) error {
+	if err := m.refersElsewhere(tables); err != nil {
+		return err
+	}
 	var order []*router
 	of := make(map[*router][]any)
 	for _, table := range tables {
@@ -70,6 +73,33 @@ func (m tableMigrator) each(tables []any, do func(m gorm.Migrator, tables []any)
 		errs = append(errs, do(m.on(rt), of[rt]))
 	}
 	return errors.Join(errs...)
+}
+
+// refersElsewhere reports a foreign key to a table on another primary. GORM would
+// make that table too, where it makes the key: rows that are saved along with the
+// owner would be there, and everybody looks for them elsewhere.
+func (m tableMigrator) refersElsewhere(tables []any) error {
+	if m.p.db.DisableForeignKeyConstraintWhenMigrating || m.p.db.IgnoreRelationshipsWhenMigrating {
+		return nil
+	}
+	var v problems
+	for _, table := range tables {
+		stmt := &gorm.Statement{DB: m.p.db}
+		if _, named := table.(string); named || stmt.Parse(table) != nil {
+			continue
+		}
+		for _, rel := range stmt.Schema.Relationships.Relations {
+			c := rel.ParseConstraint()
+			if rel.Field.IgnoreMigration || c == nil || c.Schema == c.ReferenceSchema {
+				continue
+			}
+			if m.p.routerOf(c.Schema.Table) != m.p.routerOf(c.ReferenceSchema.Table) {
+				v.add("migrate %s: %s.%s is a foreign key from %s to %s, which are on different primaries: no database can keep it; tag the field gorm:\"constraint:-\", or give both tables to one resolver",
+					stmt.Table, stmt.Schema.Name, rel.Name, c.Schema.Table, c.ReferenceSchema.Table)
+			}
+		}
+	}
+	return v.err()
 }
 
 func (m tableMigrator) AutoMigrate(dst ...any) error {

@@ -27,6 +27,9 @@ func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
 	}
 	switch pool, _ := unwrap(tx.Statement.ConnPool); pool := pool.(type) {
 	case *trackedTx:
+		if pool == nil {
+			return nil, false // Begin has failed
+		}
 		sqlTx, ok = pool.inner.(*sql.Tx)
 		if ok {
 			// What is done with it is not seen: it counts as a write, and if it is
@@ -37,6 +40,9 @@ func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
 			pool.router.handedOut(sqlTx, pool)
 		}
 	case *readOnlyTx:
+		if pool == nil {
+			return nil, false
+		}
 		pool.mu.Lock()
 		defer pool.mu.Unlock()
 		if pool.primary == nil {

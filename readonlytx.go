@@ -283,4 +283,9 @@ func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (t *readOnlyTx) GetDBConn() (*sql.DB, error) { return t.router.primaryDB() }
+func (t *readOnlyTx) GetDBConn() (*sql.DB, error) {
+	if t == nil {
+		return nil, gorm.ErrInvalidDB
+	}
+	return t.router.primaryDB()
+}

@@ -213,6 +213,9 @@ func (p *Plugin) useNames() string {
 // Pools calls visit with the pool of every server: for each resolver, and for the
 // plugin itself under an empty name, the primary (where it has one of its own)
 // and the replicas. What may be changed are the limits of a pool.
+//
+// Where Config.Primary is set, the pool of gorm.Open is none of these: it comes
+// last, with "gorm.Open" for a server.
 func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 	for i, rt := range p.routers() {
 		if db, err := rt.primaryDB(); err == nil && (i == 0 || rt.opened != nil) {
@@ -220,6 +223,11 @@ func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 		}
 		for _, s := range rt.servers {
 			visit(rt.name, s.name, s.pool)
+		}
+	}
+	if p.main != nil && p.main.opened != nil {
+		if db, err := p.baseDB(); err == nil {
+			visit("", "gorm.Open", db)
 		}
 	}
 }

@@ -358,7 +358,7 @@ func (r *route) closedRows(ctx context.Context) {
 func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	if r.wish != nil {
 		if r.wish.err != nil {
-			return nil, r.wish.err
+			return (*trackedTx)(nil), r.wish.err
 		}
 		if r.wish.read && !r.pinned {
 			opts = readOnly(opts)
@@ -367,7 +367,7 @@ func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 	}
 	tx, err := r.router.begin(ctx, opts)
 	if t, ok := tx.(gorm.Tx); ok && r.prepared != nil && r.router.prepared == nil {
-		return &gorm.PreparedStmtTX{Tx: t, PreparedStmtDB: r.prepared}, nil
+		return &gorm.PreparedStmtTX{Tx: t, PreparedStmtDB: r.prepared}, err
 	}
 	return tx, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,7 @@ type router struct {
 
 	process  register // what any session of this process wrote
 	unscoped register // what was written without a session
+	wasDown  sync.Map // servers that were down once, by name
 	openRows openRows
 	foreign  foreignTxs
 	plans    plans                               // of the application's prepared statements

@@ -87,8 +87,8 @@ type ServerStatus struct {
 	// both 0 for the primary, see Status.PrimaryReads.
 	Reads    uint64
 	InFlight int64
-	// Pool are the statistics of the replica's connection pool; the primary's is
-	// the application's own.
+	// Pool are the statistics of the server's connection pool; of the primary's it
+	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
 }
 
@@ -121,6 +121,9 @@ func (rt *router) status() Status {
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
+	if pool, err := rt.primaryDB(); err == nil {
+		st.Primary.Pool = pool.Stats()
+	}
 	if st.Primary.Up {
 		st.Primary.Role = policy.RolePrimary
 	}

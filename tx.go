@@ -50,13 +50,14 @@ func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		opts = readOnly(opts)
 	}
 	if opts != nil && opts.ReadOnly && len(rt.servers) > 0 && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
+		if err := ctx.Err(); err != nil {
+			return (*readOnlyTx)(nil), err
+		}
 		return &readOnlyTx{router: rt, ctx: ctx, opts: *opts}, nil
 	}
-	t, err := rt.beginTracked(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	// A nil of its type: from any other nil GORM makes an error of its own, for the
+	// Rollback of a transaction that never began.
+	return rt.beginTracked(ctx, opts)
 }
 
 // readOnly is opts for a transaction that only reads.
@@ -111,6 +112,9 @@ func (rt *router) beginPrimary(ctx context.Context, opts *sql.TxOptions) (gorm.T
 
 // join adds the session of a statement to those that the commit concerns.
 func (t *trackedTx) join(ctx context.Context) {
+	if t == nil {
+		return // Begin has failed
+	}
 	m := marksOf(ctx)
 	if m.session == nil && m.request == nil {
 		return
@@ -329,4 +333,9 @@ func (t *trackedTx) letGo() {
 }
 
 // GetDBConn implements gorm.GetDBConnector.
-func (t *trackedTx) GetDBConn() (*sql.DB, error) { return t.router.primaryDB() }
+func (t *trackedTx) GetDBConn() (*sql.DB, error) {
+	if t == nil {
+		return nil, gorm.ErrInvalidDB
+	}
+	return t.router.primaryDB()
+}

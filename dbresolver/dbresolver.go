@@ -49,7 +49,7 @@ func (r *DBResolver) Register(config Config, tables ...any) *DBResolver {
 	if r.db == nil {
 		return r
 	}
-	resolver, err := r.resolver(len(r.list) - 1)
+	resolver, err := r.resolver(r.db, len(r.list)-1)
 	if err == nil {
 		err = r.plugin.AddResolver(resolver)
 	}
@@ -81,7 +81,7 @@ func (r *DBResolver) Plugin() *readsplit.Plugin {
 }
 
 // Name implements gorm.Plugin.
-func (r *DBResolver) Name() string { return "gorm:db_resolver" }
+func (r *DBResolver) Name() string { return "readsplit:dbresolver" }
 
 // Initialize implements gorm.Plugin; db.Use calls it. It reports every problem of
 // what was registered.
@@ -89,14 +89,15 @@ func (r *DBResolver) Initialize(db *gorm.DB) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.db != nil {
-		return errors.New("readsplit: this DBResolver is in use already: make one with Register for each gorm.DB")
+		return errors.New("readsplit: this DBResolver is in use already: make one with Register for each gorm.DB" +
+			" (gorm.io/plugin/dbresolver initialises every plugin again for each server that it opens: use one of the two)")
 	}
 	var c readsplit.Config
 	var errs []error
 	global := false
 	for i, reg := range r.list {
 		if len(reg.tables) > 0 {
-			resolver, err := r.resolver(i)
+			resolver, err := r.resolver(db, i)
 			errs = append(errs, err)
 			c.Resolvers = append(c.Resolvers, resolver)
 			continue
@@ -132,12 +133,10 @@ func (r *DBResolver) Initialize(db *gorm.DB) error {
 }
 
 // resolver returns what the i-th call of Register has registered.
-func (r *DBResolver) resolver(i int) (readsplit.Resolver, error) {
+func (r *DBResolver) resolver(db *gorm.DB, i int) (readsplit.Resolver, error) {
 	reg := r.list[i]
-	name := ""
-	if first, ok := reg.tables[0].(string); ok {
-		name = first
-	} else {
+	name := nameOf(db, reg.tables)
+	if name == "" {
 		name = fmt.Sprintf("resolver%d", i+1)
 	}
 	primary, err := primaryOf(reg.config.Sources)
@@ -148,6 +147,21 @@ func (r *DBResolver) resolver(i int) (readsplit.Resolver, error) {
 		Name: name, Tables: reg.tables, Primary: primary,
 		Replicas: replicasOf(name+"/", reg.config.Replicas), Balancer: r.balancerOf(reg.config.Policy),
 	}, err
+}
+
+// nameOf names a resolver: by the first name that it was registered with, or else
+// by its first table.
+func nameOf(db *gorm.DB, tables []any) string {
+	for _, table := range tables {
+		if name, ok := table.(string); ok {
+			return name
+		}
+	}
+	stmt := &gorm.Statement{DB: db}
+	if err := stmt.Parse(tables[0]); err != nil {
+		return "" // Initialize of the plugin reports it
+	}
+	return stmt.Table
 }
 
 // replicasOf names the replicas, which dbresolver does not.

@@ -64,8 +64,9 @@ func TestBothPlugins(t *testing.T) {
 		{plain, theirs, "use one of the two"},
 		{ours, plain, "remove one of the two db.Use"},
 		{plain, ours, "remove one of the two db.Use"},
-		{ours, theirs, "registered"},
-		{theirs, ours, "registered"},
+		{ours, theirs, "use one of the two"},
+		{theirs, ours, "remove its db.Use"},
+		{ours, ours, "registered"}, // GORM's own word
 	} {
 		db, err := gorm.Open(e.on(mainCluster.Primary()), &gorm.Config{Logger: e.log})
 		require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestRegisterLater(t *testing.T) {
 	r.Register(dbresolver.Config{}, "products")
 	close(stop)
 	reads.Wait()
-	assert.Contains(t, e.log.messages()[len(e.log.messages())-1], `which belongs to resolver "resolver2" already`)
+	assert.Contains(t, e.log.messages()[len(e.log.messages())-1], `which belongs to resolver "products" already`)
 	assert.Equal(t, "users/primary", productServer(t, db.Clauses(dbresolver.Write)))
 	seen := map[string]int{}
 	for range 40 {
@@ -184,4 +185,43 @@ type Invoice struct {
 type Receipt struct {
 	ID    uint
 	Total int
+}
+
+// GORM makes the tables that a foreign key needs where it makes the key. Between
+// two primaries that would be a second table of the same name.
+func TestMigratorRefusesForeignKeysBetweenPrimaries(t *testing.T) {
+	e := newEnv(t)
+	db := e.open(t, gorm.Config{}, dbresolver.Register(dbresolver.Config{}).Register(dbresolver.Config{
+		Sources: []gorm.Dialector{e.on(usersCluster.Primary())},
+	}, &Payment{}))
+	err := db.AutoMigrate(&Payer{}, &Payment{})
+	require.ErrorContains(t, err, "migrate payments: Payment.Payer is a foreign key from payments to payers, which are on different primaries")
+	require.ErrorContains(t, err, `gorm:"constraint:-"`)
+	for _, table := range []string{"payers", "payments"} {
+		assert.False(t, db.Migrator().HasTable(table), "nothing was made")
+		assert.False(t, db.Clauses(dbresolver.Use("payments")).Migrator().HasTable(table))
+	}
+	require.NoError(t, db.AutoMigrate(&Payer{}, &FreePayment{}))
+	assert.True(t, db.Migrator().HasTable("payers"))
+	assert.True(t, db.Clauses(dbresolver.Use("payments")).Migrator().HasTable("payments"))
+	assert.False(t, db.Clauses(dbresolver.Use("payments")).Migrator().HasTable("payers"))
+}
+
+type Payer struct {
+	ID   uint
+	Name string
+}
+
+type FreePayment struct {
+	ID      uint
+	PayerID uint
+	Payer   Payer `gorm:"constraint:-"`
+}
+
+func (FreePayment) TableName() string { return "payments" }
+
+type Payment struct {
+	ID      uint
+	PayerID uint
+	Payer   Payer
 }

@@ -30,13 +30,10 @@ func (r *DBResolver) trace(c Config) {
 }
 
 // markMode leaves the mode in the context that the logger gets. A statement inside
-// a transaction has none, as in dbresolver.
+// a transaction on the primary has none, as in dbresolver.
 func markMode(db *gorm.DB) {
-	if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-		return
-	}
 	d, ok := readsplit.DecisionOf(db)
-	if !ok {
+	if _, tx := db.Statement.ConnPool.(gorm.TxCommitter); !ok || tx && !d.Replica {
 		return
 	}
 	mode := ResolverModeSource

@@ -140,7 +140,11 @@ func (l *lab) healthy(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.share() >= leastShare || attempt == attempts {
+		if o.share() >= leastShare {
+			break
+		}
+		if attempt == attempts {
+			l.print("  (%.1f%% on replicas: %s; this machine is too busy to show %.0f%%)", 100*o.share(), o.whyPrimary(), 100*leastShare)
 			break
 		}
 		// What else runs on this machine can keep a replica from its work for
