@@ -36,11 +36,11 @@ const (
 	Read  = upstream.Read
 )
 
-// ResolverModeKey and ResolverMode are how the mode travels to a logger.
-type (
-	ResolverModeKey = upstream.ResolverModeKey
-	ResolverMode    = upstream.ResolverMode
-)
+// ResolverModeKey is the type of the key under which a context has the mode.
+type ResolverModeKey = upstream.ResolverModeKey
+
+// ResolverMode is where a statement ran, for a logger.
+type ResolverMode = upstream.ResolverMode
 
 // Modes.
 const (

@@ -26,7 +26,7 @@ func TestProblems(t *testing.T) {
 	}
 	main, users := e.on(mainCluster.Primary()), e.on(usersCluster.Primary())
 	err := use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{main, users}}))
-	require.ErrorContains(t, err, "Register call 1: Sources[0] and Sources[1] are two servers")
+	require.ErrorContains(t, err, "Register call 1: entries 0 and 1 of Sources are two servers")
 	require.ErrorContains(t, err, "keep the one primary")
 	err = use(dbresolver.Register(dbresolver.Config{}).Register(dbresolver.Config{}))
 	require.ErrorContains(t, err, "Register call 2 names no table, as one before does")

@@ -33,7 +33,7 @@ func primaryOf(sources []gorm.Dialector) (gorm.Dialector, error) {
 		case chosen < 0:
 			chosen, first = i, server
 		case server.System != first.System || server.Started != first.Started:
-			return nil, fmt.Errorf("Sources[%d] and Sources[%d] are two servers: with two primaries nobody can promise that users see their own writes; keep the one primary, or give the tables of the other a Register of their own", chosen, i)
+			return nil, fmt.Errorf("entries %d and %d of Sources are two servers: with two primaries nobody can promise that users see their own writes; keep the one primary, or give the tables of the other a Register of their own", chosen, i)
 		}
 	}
 	return sources[max(chosen, 0)], nil

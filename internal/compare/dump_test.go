@@ -153,7 +153,7 @@ func describe(err error) string {
 
 // chain names the types of an error and of all that it wraps.
 func chain(err error) string {
-	switch x := err.(type) {
+	switch x := err.(type) { //nolint:errorlint // it is the chain itself that is named
 	case interface{ Unwrap() error }:
 		if inner := x.Unwrap(); inner != nil {
 			return fmt.Sprintf("%T(%s)", err, chain(inner))

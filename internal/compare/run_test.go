@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -159,14 +158,6 @@ func (s *side) execute(ctx context.Context, p program) ([]string, error) {
 		return nil, fmt.Errorf("program %q on %s: %w", p.name, s.name, err)
 	}
 	return r.lines, nil
-}
-
-// typeName names a value's type, also of nil.
-func typeName(v any) string {
-	if v == nil {
-		return "nil"
-	}
-	return reflect.TypeOf(v).String()
 }
 
 // clusterDSN is the data source of the run's database.
