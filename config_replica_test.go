@@ -130,7 +130,10 @@ func (f fieldTest) poolMaxIdle(t *testing.T) {
 	f.at(t, base, 12)
 	f.at(t, changed, 12)
 	idle := func(d *testDB) int { return d.plugin.Status().Replicas[0].Pool.Idle }
-	assert.Greater(t, idle(base), 1, "connections are kept")
+	eventually(t, "connections to be kept", func() bool {
+		f.at(t, base, 12) // a server that was taken for down in between has lost them
+		return idle(base) > 1
+	})
 	assert.LessOrEqual(t, idle(changed), 1)
 	assert.Positive(t, changed.plugin.Status().Replicas[0].Pool.MaxIdleClosed)
 }
