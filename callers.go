@@ -25,6 +25,7 @@ var (
 	fnFirstOrCreate = functionName((*gorm.DB).FirstOrCreate)
 	fnFirstOrInit   = functionName((*gorm.DB).FirstOrInit)
 	fnFindInBatches = functionName((*gorm.DB).FindInBatches)
+	fnConnection    = functionName((*gorm.DB).Connection)
 	// fnForOwners changes an association of the generics API and reads its
 	// owners first. It is not exported.
 	fnForOwners = strings.TrimSuffix(fnFind, "(*DB).Find") + "setCreateOrUpdateG[...].handleAssociationForOwners"
@@ -88,6 +89,15 @@ func firstByKey(stmt *gorm.Statement) bool {
 func ofValueModel(stmt *gorm.Statement) bool {
 	t := reflect.TypeOf(stmt.Model)
 	return t != nil && t.Kind() == reflect.Struct
+}
+
+// takesConnection reports whether a pool is asked for by gorm.DB.Connection, which
+// holds a connection for as long as its function runs.
+func takesConnection() bool {
+	return nearCaller(func(function string) (is, done bool) {
+		is = function == fnConnection
+		return is, is
+	})
 }
 
 // migrates reports whether a statement is a migrator's.

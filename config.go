@@ -121,7 +121,9 @@ type Config struct {
 	// two contexts that differ, and two for each statement or transaction on the
 	// primary, whose connections go back to the application's pool as they came.
 	// What the application does on connections of its own (db.DB(), Connection) is
-	// left alone. Defaults to none.
+	// left alone. After a reset PostgreSQL shows a setting of the application's own
+	// (app.tenant) as an empty text, and as NULL only where it never was set: write
+	// policies with nullif(current_setting('app.tenant', true), ''). Defaults to none.
 	Settings func(ctx context.Context) (map[string]string, error)
 
 	// TokenKeys sign session tokens with HMAC-SHA-256: the first signs, all

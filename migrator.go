@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"errors"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -71,6 +72,9 @@ func (m tableMigrator) each(tables []any, do func(m gorm.Migrator, tables []any)
 	var errs []error
 	for _, rt := range order {
 		errs = append(errs, do(m.on(rt), of[rt]))
+	}
+	if errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(errs) == 1 {
+		return errs[0] // as it is, for whoever looks at its type
 	}
 	return errors.Join(errs...)
 }

@@ -32,6 +32,11 @@ func (r *route) recheck(db *gorm.DB) {
 	if found.CanSet() {
 		held = reflect.New(found.Type()).Elem()
 		held.Set(found)
+		if found.Kind() == reflect.Slice && !found.IsNil() {
+			// GORM scans into the same elements again.
+			held = reflect.MakeSlice(found.Type(), found.Len(), found.Len())
+			reflect.Copy(held, found)
+		}
 	}
 	rows := db.RowsAffected
 	r.once(db, query, policy.ReasonNotFoundRecheck)

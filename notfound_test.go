@@ -135,3 +135,23 @@ func TestNotFoundWithoutThePrimary(t *testing.T) {
 	require.True(t, ok)
 	require.True(t, decision.Replica)
 }
+
+// A check that fails in the middle of its rows leaves what the replica said.
+func TestNotFoundCheckThatFails(t *testing.T) {
+	x := newTrap(t)
+	x.past(t, "CREATE TABLE nums (id int PRIMARY KEY, n int)")
+	x.past(t, "INSERT INTO nums VALUES (1, 1), (2, 2)")
+	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
+	x.stale(t)
+	x.past(t, "UPDATE nums SET n = 100")
+	x.past(t, "INSERT INTO nums VALUES (3, 0)")
+	type num struct{ ID, N int }
+	ctx := readsplit.Recheck(readsplit.WithSession(context.Background(), readsplit.NewSession()))
+	var batch, seen []num
+	err := x.WithContext(ctx).Table("(SELECT id, 1000 / n AS n FROM nums ORDER BY id OFFSET 0) AS q").FindInBatches(&batch, 10, func(*gorm.DB, int) error {
+		seen = append(seen, batch...)
+		return nil
+	}).Error
+	require.NoError(t, err)
+	require.Equal(t, []num{{1, 1000}, {2, 500}}, seen)
+}

@@ -58,6 +58,8 @@ func (p *Plugin) Name() string { return pluginName }
 // and starts watching. A replica that does not answer is not an error: it joins
 // when it comes up.
 func (p *Plugin) Initialize(db *gorm.DB) error {
+	p.adding.Lock() // AddResolver waits until there is something to add to
+	defer p.adding.Unlock()
 	if p.closed.Load() {
 		return ErrClosed
 	}
@@ -67,7 +69,10 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	}
 	if err := p.install(db); err != nil {
 		_ = p.release()
-		*p = Plugin{given: p.given} // nothing has seen it yet: it may be tried again
+		// Nothing has seen it yet: it may be tried again.
+		p.cfg, p.guard, p.keys, p.log, p.warn, p.db, p.base, p.main = Config{}, readonlyguard.Options{}, nil, nil, nil, nil, nil, nil
+		p.tables.Store(nil)
+		p.initialized.Store(false)
 		return err
 	}
 	return nil
@@ -97,19 +102,24 @@ func (p *Plugin) install(db *gorm.DB) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	guarded := p.main.watched || p.main.dialect == sqlclass.SQLServer
+	if guarded && readonlyguard.Registered(db) {
+		return readonlyguard.Register(db, p.guard) // says why not
+	}
 	for _, rt := range p.routers() {
 		rt.prepare()
 	}
 	if p.main.catalog != nil {
 		p.guard.Judge = p.main.catalog.Judge
 	}
-	if p.main.watched || p.main.dialect == sqlclass.SQLServer {
+	// What register needs is looked at before it changes anything.
+	if err := p.register(db); err != nil {
+		return err
+	}
+	if guarded {
 		if err := readonlyguard.Register(db, p.guard); err != nil {
 			return err
 		}
-	}
-	if err := p.register(db); err != nil {
-		return err
 	}
 	for _, rt := range p.routers() {
 		rt.start()
@@ -186,13 +196,17 @@ func (p *Plugin) replacePools(db *gorm.DB) {
 // again waits again. It may be called before the plugin was installed.
 func (p *Plugin) Close(ctx context.Context) error {
 	p.closed.Store(true)
-	for _, rt := range p.routers() {
-		rt.closed.Store(true)
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.closing.Do(func() { p.closeErr = p.release() })
+		p.closing.Do(func() {
+			p.adding.Lock() // whatever is being added is closed too
+			defer p.adding.Unlock()
+			for _, rt := range p.routers() {
+				rt.closed.Store(true)
+			}
+			p.closeErr = p.release()
+		})
 	}()
 	select {
 	case <-done:
@@ -202,13 +216,10 @@ func (p *Plugin) Close(ctx context.Context) error {
 	}
 }
 
-// release ends what install started.
+// release ends what install started. The caller holds adding.
 func (p *Plugin) release() error {
-	p.adding.Lock() // whatever is being added is closed too
-	defer p.adding.Unlock()
 	var errs []error
 	for _, rt := range slices.Backward(p.routers()) {
-		rt.closed.Store(true)
 		errs = append(errs, rt.release())
 	}
 	return errors.Join(errs...)

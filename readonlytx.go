@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 
 	"gorm.io/gorm"
@@ -48,40 +49,55 @@ func mayRunOnReplica(level sql.IsolationLevel) bool {
 	return false
 }
 
-// pick returns the transaction that a statement runs in.
-func (t *readOnlyTx) pick(ctx context.Context, query string, args ...any) (gorm.Tx, error) {
+// pick returns the transaction that a statement runs in. stateful says that the
+// statement makes the transaction what it is, for keep.
+func (t *readOnlyTx) pick(ctx context.Context, query string) (tx gorm.Tx, stateful bool, err error) {
 	info := t.router.classify(query)
-	stateful := info.Class == sqlclass.Unknown && effectOf(info).none && !info.Flags.Has(sqlclass.SetsSession)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	read := info.Class == sqlclass.Read
+	stateful = !read && statesOf(info, query)
 	switch {
 	case t.over:
-		return nil, sql.ErrTxDone
+		return nil, false, sql.ErrTxDone
 	case t.primary != nil:
-		return t.primary, nil
-	case stateful:
-		tx := gorm.Tx(t.replica)
-		if t.replica == nil {
-			var err error
-			if tx, err = t.begin(t.asker(ctx)); err != nil {
-				return nil, err
-			}
-		}
-		t.state = append(t.state, stateStatement{query, args})
-		return tx, nil
-	case t.replica == nil && info.Class != sqlclass.Read:
-		return t.moveToPrimary(policy.ReasonUnknownStatement)
-	case t.replica == nil:
-		t.read = true
-		return t.begin(t.asker(ctx))
-	case info.Class == sqlclass.Read:
+		return t.primary, false, nil
+	case t.replica == nil && (read || stateful):
+		t.read = read
+		tx, err = t.begin(t.asker(ctx))
+		return tx, stateful, err
+	case read:
 		if reason, ok := t.stillRight(t.asker(ctx)); !ok {
-			return t.moveToPrimary(reason)
+			tx, err = t.moveToPrimary(reason)
+			return tx, false, err
 		}
 		t.read = true
-		return t.replica, nil
+		return t.replica, false, nil
+	case stateful:
+		return t.replica, true, nil
+	case !t.read:
+		tx, err = t.moveToPrimary(policy.ReasonUnknownStatement)
+		return tx, false, err
 	default:
-		return nil, ErrWriteInReadOnlyTransaction
+		return nil, false, ErrWriteInReadOnlyTransaction
+	}
+}
+
+// statesOf reports whether a statement does nothing but make its transaction what
+// it is: SET LOCAL, set_config(.., true), savepoints. What it says of the
+// transaction's own kind is for the primary, which can be of any kind.
+func statesOf(info sqlclass.Info, query string) bool {
+	return effectOf(info).none && info.Class == sqlclass.Unknown && !info.Flags.Has(sqlclass.SetsSession) &&
+		info.Verb != sqlclass.SetTransaction && !strings.Contains(strings.ToLower(query), "transaction")
+}
+
+// keep remembers a statement that made the transaction what it is, once it has
+// succeeded: one that failed must not run again on the primary.
+func (t *readOnlyTx) keep(query string, args []any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.primary == nil {
+		t.state = append(t.state, stateStatement{query, args})
 	}
 }
 
@@ -205,7 +221,7 @@ func (t *readOnlyTx) PrepareContext(ctx context.Context, query string) (*sql.Stm
 	if primary != nil {
 		return primary.PrepareContext(ctx, query)
 	}
-	return t.router.primary.PrepareContext(ctx, query)
+	return t.router.target().PrepareContext(ctx, query)
 }
 
 // StmtContext implements gorm.Tx.
@@ -214,12 +230,15 @@ func (t *readOnlyTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt 
 	if !ok {
 		text = "" // not a read
 	}
-	tx, err := t.pick(ctx, text)
+	tx, stateful, err := t.pick(ctx, text)
 	if err != nil {
 		return failing{err}.stmt()
 	}
 	if tx != gorm.Tx(t.replica) {
 		return tx.StmtContext(ctx, stmt)
+	}
+	if stateful {
+		t.keep(text, nil) // with which arguments it runs is not seen, and such a text has none
 	}
 	prepared, err := tx.PrepareContext(ctx, text)
 	if err != nil {
@@ -230,29 +249,41 @@ func (t *readOnlyTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt 
 
 // ExecContext implements gorm.ConnPool.
 func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	tx, err := t.pick(ctx, query, args...)
+	tx, stateful, err := t.pick(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return tx.ExecContext(ctx, query, args...)
+	result, err := tx.ExecContext(ctx, query, args...)
+	if stateful && err == nil {
+		t.keep(query, args)
+	}
+	return result, err
 }
 
 // QueryContext implements gorm.ConnPool.
 func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	tx, err := t.pick(ctx, query, args...)
+	tx, stateful, err := t.pick(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return tx.QueryContext(ctx, query, args...)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if stateful && err == nil {
+		t.keep(query, args)
+	}
+	return rows, err
 }
 
 // QueryRowContext implements gorm.ConnPool.
 func (t *readOnlyTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	tx, err := t.pick(ctx, query, args...)
+	tx, stateful, err := t.pick(ctx, query)
 	if err != nil {
 		return failing{err}.row()
 	}
-	return tx.QueryRowContext(ctx, query, args...)
+	row := tx.QueryRowContext(ctx, query, args...)
+	if stateful && row.Err() == nil {
+		t.keep(query, args)
+	}
+	return row
 }
 
 // Commit implements gorm.TxCommitter.

@@ -17,7 +17,7 @@ type rootPool struct{ router *router }
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
 // server: the primary.
 func (r *rootPool) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	return r.router.primary.PrepareContext(ctx, query)
+	return r.router.target().PrepareContext(ctx, query)
 }
 
 // ExecContext implements gorm.ConnPool.
@@ -45,6 +45,15 @@ func (r *rootPool) GetDBConn() (*sql.DB, error) { return r.router.plugin.baseDB(
 
 // Ping checks the primary.
 func (r *rootPool) Ping() error { return r.router.ping() }
+
+// target returns where statements for the primary go. Once the plugin is closed,
+// and with it a pool that it opened, that is what the application has opened.
+func (rt *router) target() gorm.ConnPool {
+	if rt.closed.Load() && rt.opened != nil && rt == rt.plugin.main && rt.lent == nil {
+		return rt.plugin.base
+	}
+	return rt.primary
+}
 
 // primaryDB returns the primary's *sql.DB.
 func (rt *router) primaryDB() (*sql.DB, error) {

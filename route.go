@@ -105,7 +105,7 @@ func (r *route) pin(why policy.Reason) { r.pinned, r.why = true, why }
 func (r *route) primary() runner {
 	switch {
 	case r.prepared == nil:
-		return r.router.primary
+		return r.router.target()
 	case r.router.prepared != nil:
 		return r.router.prepared
 	default:
@@ -195,7 +195,7 @@ func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, er
 	if r.prepared != nil && r.router.prepared == nil {
 		return r.prepared.PrepareContext(ctx, query)
 	}
-	return r.router.primary.PrepareContext(ctx, query)
+	return r.router.target().PrepareContext(ctx, query)
 }
 
 // ExecContext implements gorm.ConnPool.
@@ -263,7 +263,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
 	run := func(s *server) error {
-		pool := r.router.primary
+		pool := r.router.target()
 		if s != nil {
 			pool = s.pool
 		}
@@ -379,7 +379,8 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 		return r.router.plugin.baseDB()
 	case r.wish.err != nil:
 		return nil, r.wish.err
-	case r.wish.read && !r.pinned:
+	case r.wish.read && !r.pinned && !takesConnection():
+		// A connection to a replica would soon be behind its session.
 		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil {
 			return s.poolOf(), err
 		}

@@ -66,6 +66,7 @@ type router struct {
 	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
 
 	closed atomic.Bool
+	inUse  bool // start was called
 }
 
 // newRouter opens what cfg names, without connecting; prepare comes next.
@@ -191,14 +192,16 @@ func (rt *router) prepare() {
 
 // start begins to watch.
 func (rt *router) start() {
+	rt.inUse = true
 	if !rt.watched {
 		return
 	}
 	// From here on other routers over the same primary tell what they write,
 	// also while the servers are asked for the first time. What was written
 	// before are this process's writes too.
-	plugins.add(rt)
+	// No capture has begun yet, so that whatever is written until add is covered.
 	rt.startClaim = rt.monitor.NextCapture()
+	plugins.add(rt)
 	// How commits through another router were acknowledged is not known here.
 	insert := len(plugins.all()) > 1
 	for _, r := range []*register{&rt.process, &rt.unscoped} {
@@ -243,7 +246,8 @@ func (rt *router) forgetPrepared() {
 	}
 }
 
-// release ends what newRouter and start began.
+// release ends what newRouter and start began. What borrows from a pool that is
+// not closed goes on: statements still have their settings on the primary.
 func (rt *router) release() error {
 	plugins.remove(rt)
 	if rt.catalog != nil {
@@ -263,6 +267,9 @@ func (rt *router) release() error {
 	}
 	if rt.prepared != nil {
 		rt.prepared.close()
+	}
+	if borrowing, ok := rt.primary.(*sql.DB); ok && rt.lent != nil && (rt.opened != nil || !rt.inUse) {
+		errs = append(errs, borrowing.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,13 +20,24 @@ import (
 type settings map[string]string
 
 // wanted asks the application for the settings of a context.
-func (p *Plugin) wanted(ctx context.Context) (settings, error) {
+func (p *Plugin) wanted(ctx context.Context) (s settings, err error) {
+	// It is asked from inside of database/sql, which after a panic would never get
+	// its connection back.
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, fmt.Errorf("readsplit: Config.Settings panicked: %v", r)
+		}
+	}()
 	given, err := p.cfg.Settings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("readsplit: Config.Settings: %w", err)
 	}
 	for name := range given {
 		switch strings.ToLower(name) {
+		case "session_authorization":
+			// The server forgets the role with it, and the next context would run
+			// without the one that it wants.
+			return nil, fmt.Errorf("readsplit: Config.Settings returned %q, which changes the role as well: return role instead", name)
 		case "default_transaction_read_only", "transaction_read_only", "default_transaction_isolation":
 			// A promoted replica refuses what was taken for a read by the first, and
 			// the level is known per server.
@@ -90,11 +102,35 @@ func (h *heldConn) set(ctx context.Context, want settings) error {
 		h.dead.Store(true) // some of it may be set
 		return fmt.Errorf("readsplit: the settings that Config.Settings returned cannot be set: %w", err)
 	}
+	if a.now[searchPath] != want[searchPath] {
+		// The same text means another table, of which the driver knows a plan.
+		if err := forgetPlans(ctx, h.conn); err != nil {
+			h.dead.Store(true)
+			return fmt.Errorf("readsplit: the driver's prepared statements cannot be dropped: %w", err)
+		}
+	}
 	a.now = maps.Clone(want)
 	if a.changed != nil {
 		a.changed(a.now)
 	}
 	return nil
+}
+
+const searchPath = "search_path"
+
+// forgetPlans drops the statements that pgx has prepared on a connection, without
+// compiling pgx into applications that do not use it:
+// (*stdlib.Conn).Conn().DeallocateAll(ctx).
+func forgetPlans(ctx context.Context, c driver.Conn) error {
+	inner := reflect.ValueOf(c).MethodByName("Conn")
+	if !inner.IsValid() || inner.Type().NumIn() != 0 || inner.Type().NumOut() != 1 {
+		return nil
+	}
+	conn, ok := inner.Call(nil)[0].Interface().(interface{ DeallocateAll(context.Context) error })
+	if !ok {
+		return nil
+	}
+	return conn.DeallocateAll(ctx)
 }
 
 // run runs a query for what it does.

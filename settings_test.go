@@ -164,6 +164,8 @@ func TestSettingsErrors(t *testing.T) {
 		require.ErrorContains(t, run(), "Config.Settings")
 		given, err = map[string]string{"Default_Transaction_Read_Only": "off"}, nil
 		require.ErrorContains(t, run(), "leave it out")
+		given = map[string]string{"session_authorization": "app"}
+		require.ErrorContains(t, run(), "return role instead")
 		given = map[string]string{"TimeZone": "Nowhere/Land"}
 		require.ErrorContains(t, run(), "cannot be set")
 		given = map[string]string{"no setting": "x"}
@@ -172,6 +174,74 @@ func TestSettingsErrors(t *testing.T) {
 		require.NoError(t, run())
 	}
 	require.ErrorIs(t, d.WithContext(ctx).First(&note{}, "id = -1").Error, gorm.ErrRecordNotFound)
+}
+
+// A panic of the application's is an error of the statement, and costs no
+// connection: database/sql would never get it back.
+func TestSettingsPanic(t *testing.T) {
+	bad := false
+	d := newTenants(t, gorm.Config{}, func(c *readsplit.Config) {
+		c.Pool.MaxOpen = 2
+		c.Settings = func(ctx context.Context) (map[string]string, error) {
+			if bad {
+				panic("no tenant")
+			}
+			return tenantSettings(ctx)
+		}
+	})
+	pool, err := d.DB.DB()
+	require.NoError(t, err)
+	pool.SetMaxOpenConns(2)
+	ctx := tenant(nobody(), 1)
+	bad = true
+	for range 5 {
+		for _, on := range []context.Context{ctx, readsplit.Fresh(ctx)} {
+			require.ErrorContains(t, d.WithContext(on).First(&note{}).Error, "Config.Settings panicked: no tenant")
+			require.ErrorContains(t, d.WithContext(on).Begin().Error, "Config.Settings panicked: no tenant")
+		}
+	}
+	bad = false
+	require.Zero(t, pool.Stats().InUse)
+	require.Equal(t, map[string]int{"1": 5}, tenantsSeen(t, d.WithContext(ctx)))
+	require.Equal(t, map[string]int{"1": 5}, tenantsSeen(t, d.WithContext(readsplit.Fresh(ctx))))
+}
+
+// Tables of one name and different shape, behind one text, on one connection.
+func TestSettingsSearchPathOfOtherShape(t *testing.T) {
+	c := cluster(t)
+	d := newDB(t, c, configured(func(c *readsplit.Config) {
+		c.Pool.MaxOpen = 1
+		c.Settings = func(ctx context.Context) (map[string]string, error) {
+			if t, ok := ctx.Value(tenantKey{}).(string); ok {
+				return map[string]string{"search_path": "s" + t}, nil
+			}
+			return nil, nil
+		}
+	}))
+	require.NoError(t, d.Exec("CREATE SCHEMA s1; CREATE SCHEMA s2; CREATE TABLE s1.things (n int); CREATE TABLE s2.things (n text, m int)").Error)
+	require.NoError(t, d.Exec("INSERT INTO s1.things VALUES (1); INSERT INTO s2.things VALUES ('2', 2)").Error)
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	d.eligible(t, "replica1", "replica2")
+	pool, err := d.DB.DB()
+	require.NoError(t, err)
+	pool.SetMaxOpenConns(1)
+	const all = "SELECT * FROM things"
+	for i := range 6 {
+		n := i%2 + 1
+		db := d.WithContext(tenant(nobody(), n))
+		columns := func(tx *gorm.DB) error {
+			var rows []map[string]any
+			err := tx.Scan(&rows).Error
+			if err == nil {
+				assert.Len(t, rows[0], n)
+			}
+			return err
+		}
+		require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return columns(tx.Raw(all)) }))
+		require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return columns(tx.Raw(all)) }, &sql.TxOptions{ReadOnly: true}))
+		require.NoError(t, columns(db.Raw("INSERT INTO things (n) VALUES ('7') RETURNING *")))
+		require.NoError(t, columns(d.WithContext(readsplit.Fresh(tenant(nobody(), n))).Raw(all)))
+	}
 }
 
 // A search path decides what a name means, also for statements that were prepared

@@ -88,7 +88,7 @@ func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*track
 func (rt *router) beginPrimary(ctx context.Context, opts *sql.TxOptions) (gorm.Tx, error) {
 	var pool gorm.ConnPool
 	var err error
-	switch b := rt.primary.(type) {
+	switch b := rt.target().(type) {
 	case gorm.TxBeginner:
 		// A nil *sql.Tx inside an interface is not nil.
 		tx, err := b.BeginTx(ctx, opts)

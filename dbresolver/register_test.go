@@ -28,6 +28,8 @@ func TestProblems(t *testing.T) {
 	err := use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{main, users}}))
 	require.ErrorContains(t, err, "Register call 1: entries 0 and 1 of Sources are two servers")
 	require.ErrorContains(t, err, "keep the one primary")
+	err = use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{main, nil}}))
+	require.ErrorContains(t, err, "entry 1 of Sources is nil")
 	err = use(dbresolver.Register(dbresolver.Config{}).Register(dbresolver.Config{}))
 	require.ErrorContains(t, err, "Register call 2 names no table, as one before does")
 	err = use(dbresolver.Register(dbresolver.Config{}, "users").Register(dbresolver.Config{}, &User{}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,6 +19,11 @@ const sourceTimeout = 5 * time.Second
 // primaryOf returns the one primary that the sources are: the first that answers
 // of several. It is nil where there is none.
 func primaryOf(sources []gorm.Dialector) (gorm.Dialector, error) {
+	for i, d := range sources {
+		if v := reflect.ValueOf(d); d == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, fmt.Errorf("entry %d of Sources is nil: set it to what gorm.Open would take, or remove it", i)
+		}
+	}
 	if len(sources) == 0 {
 		return nil, nil
 	}

@@ -248,6 +248,23 @@ func TestDBOfAHandle(t *testing.T) {
 	}
 }
 
+// A connection is held for long, and on a replica it would soon be behind whoever
+// holds it.
+func TestConnectionOfAHandle(t *testing.T) {
+	e := newEnv(t)
+	db := e.open(t, gorm.Config{}, e.resolver())
+	eventually(t, "replicas to serve", func() bool { return orderServer(t, db) != "main/primary" })
+	for want, tx := range map[string]*gorm.DB{
+		"main/primary":  db.Clauses(dbresolver.Read),
+		"users/primary": db.Clauses(dbresolver.Read, dbresolver.Use("users")),
+	} {
+		require.NoError(t, tx.Connection(func(tx *gorm.DB) error {
+			assert.Equal(t, want, orderServer(t, tx))
+			return nil
+		}))
+	}
+}
+
 func TestPoolSettings(t *testing.T) {
 	e := newEnv(t)
 	r := e.resolver().SetMaxOpenConns(7).SetMaxIdleConns(3).SetConnMaxLifetime(time.Hour).SetConnMaxIdleTime(time.Minute)
