@@ -4,6 +4,11 @@
 PG   ?= 15
 DEMO ?=
 
+# For make verify: how long, which schedule of faults, other flags.
+DURATION ?= 80s
+SEED     ?= 1
+VERIFY   ?=
+
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The modules of go.work, as go list's patterns.
@@ -17,6 +22,8 @@ help:
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'
+	@echo 'make verify      clients, faults, and a judge of what the clients were told (DURATION=30m SEED=7)'
+	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -54,6 +61,16 @@ compare-plain: deps
 demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
+
+.PHONY: verify verify-dbresolver verify-mutants bin/verify
+bin/verify:
+	@go build -buildvcs=false -o bin/verify ./verify
+verify: deps bin/verify
+	@bin/verify -pg $(PG) -duration $(DURATION) -seed $(SEED) $(VERIFY)
+verify-dbresolver: deps bin/verify
+	@bin/verify -pg $(PG) -duration $(DURATION) -seed $(SEED) -plugin dbresolver -page '' $(VERIFY); test $$? -eq 1
+verify-mutants: deps bin/verify
+	@bin/verify mutants -root . -pg $(PG) -seed $(SEED) $(VERIFY)
 
 .PHONY: lint
 lint: vet fmt

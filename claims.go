@@ -123,11 +123,14 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		if !ok {
 			// A dead primary cannot be asked. What is shared by the whole process
 			// must not bind those who never wrote for longer than the window.
-			if shared && rt.lost() && rt.cfg.PrimaryLost == ServeReplicas && time.Since(c.LastWrite) > rt.cfg.StickyWindow {
+			if !shared || !rt.lost() || rt.cfg.PrimaryLost != ServeReplicas || time.Since(c.LastWrite) <= rt.cfg.StickyWindow {
+				q.Pending = true
 				return time.Time{}
 			}
-			q.Pending = true
-			return time.Time{}
+			// What is known of earlier writes binds them all the same.
+			known := *c
+			known.Capture = 0
+			settled = &known
 		}
 		c = settled
 	}

@@ -49,6 +49,9 @@ func (rt *router) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 	if info.Class == sqlclass.Read || effectOf(info).none {
 		return
 	}
+	if m.session != nil {
+		m.session.ledgerOf(rt) // as in committing
+	}
 	f := &rt.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,6 +122,11 @@ func (rt *router) foreignEnded(t foreignTx) {
 // handedOut watches a transaction that SQLTx has given to the application, which
 // may commit it without the handle.
 func (rt *router) handedOut(tx *sql.Tx, tracked *trackedTx) {
+	for _, m := range tracked.concerned() {
+		if m.session != nil {
+			m.session.ledgerOf(rt) // as in committing
+		}
+	}
 	f := &rt.foreign
 	f.mu.Lock()
 	defer f.mu.Unlock()

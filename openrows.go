@@ -70,6 +70,9 @@ const sweepAt = 64
 
 // committing keeps rows until they have been closed.
 func (rt *router) committing(r openRow) {
+	if r.marks.session != nil {
+		r.marks.session.ledgerOf(rt) // a token of the session asks whom it has a ledger of
+	}
 	o := &rt.openRows
 	o.mu.Lock()
 	defer o.mu.Unlock()

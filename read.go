@@ -40,6 +40,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		err = s.try(attempt)
 		if err == nil {
 			if rt.monitor.Generation(s.index) == generation {
+				r.generation = generation
 				r.ranOn(s, reason)
 				return nil
 			}
@@ -217,11 +218,18 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route)
 		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
 	if parent != nil && parent.at != nil && parent.at.index < 64 {
-		// A child that can be read where its parent was read is read there.
+		// A child that can be read where its parent was read is read there. Anywhere
+		// else, and on a server that came back in an older state, it might not see
+		// what its parent has seen: an order without its lines.
 		alone := q.Query
 		alone.Exclude |= ^(uint64(1) << parent.at.index)
-		if d := rt.decider.Decide(&alone, snap, rt.load, now); d.Target == policy.ToReplica {
-			return d, snap, nil
+		if snap.Replicas[parent.at.index].Generation == parent.generation {
+			if d := rt.decider.Decide(&alone, snap, rt.load, now); d.Target == policy.ToReplica {
+				return d, snap, nil
+			}
+		}
+		if !snap.Primary.Lost {
+			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
 		}
 	}
 	for {

@@ -22,13 +22,14 @@ type readOnlyTx struct {
 	ctx    context.Context
 	opts   sql.TxOptions
 
-	mu      sync.Mutex
-	replica *sql.Tx
-	server  *server
-	reason  policy.Reason
-	primary *trackedTx
-	over    bool
-	read    bool // a read has run on the replica, and with it the snapshot was taken
+	mu         sync.Mutex
+	replica    *sql.Tx
+	server     *server
+	generation uint64 // of the replica, see route
+	reason     policy.Reason
+	primary    *trackedTx
+	over       bool
+	read       bool // a read has run on the replica, and with it the snapshot was taken
 	// state are the statements that made the transaction what it is (SET LOCAL,
 	// savepoints), which a move to the primary must not lose.
 	state []stateStatement
@@ -132,7 +133,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		}
 		return err
 	}, func() { _ = tx.Rollback() })
-	t.server, t.reason = r.at, r.reason
+	t.server, t.generation, t.reason = r.at, r.generation, r.reason
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,7 +187,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return 0, true
 	}
-	r := &route{router: t.router, parent: &route{router: t.router, at: t.server, ran: true}}
+	r := &route{router: t.router, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	return reason, err == nil && s == t.server
 }

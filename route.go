@@ -47,13 +47,15 @@ type route struct {
 	// done says that the statement is over. What it left is not changed any more.
 	done atomic.Bool
 
-	at       *server // where the statement ran; nil: the primary, or not yet
-	ran      bool
-	reason   policy.Reason
-	attempts int
-	exclude  uint64        // replicas that failed this read
-	refused  bool          // a replica refused it as a write: it is one wherever it runs
-	forced   policy.Reason // set: the primary, for this reason
+	at *server // where the statement ran; nil: the primary, or not yet
+	// generation is that of the replica where it ran.
+	generation uint64
+	ran        bool
+	reason     policy.Reason
+	attempts   int
+	exclude    uint64        // replicas that failed this read
+	refused    bool          // a replica refused it as a write: it is one wherever it runs
+	forced     policy.Reason // set: the primary, for this reason
 
 	rows   *sql.Rows // of the newest query
 	effect effect    // of the newest statement that is not a read

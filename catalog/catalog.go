@@ -45,7 +45,9 @@ type Status struct {
 	// Functions is the number of functions known, without trigger functions and those
 	// of the server itself.
 	Functions int
-	// Risks are what sends a read that names it to the primary, sorted.
+	// Risks are what sends a read that names it to the primary, sorted. Functions are
+	// among them only where a read is likely to name one without a call: it takes a
+	// row, or had the name of a table's column when it was loaded.
 	Risks []Risk
 	// Loads is the number of loads that ended well, LoadedAt when the newest of them
 	// began, Took how long it ran.
@@ -112,10 +114,13 @@ func (c *Catalog) Close() {
 	<-c.done
 }
 
-// Refresh says that the schema changed, and does not wait: functions are unknown
-// until a load that began after this call has ended, since any of them may be
-// another one now. Call it after the commit of the change: a load that begins
-// before it sees the old state. What was risky stays so meanwhile.
+// Refresh says that the schema changed, and does not wait. Functions are unknown
+// until a load that began after this call has ended well, since any of them may be
+// another one now. So may relations: once they were known, a Read that names one is
+// Unknown until such a load has ended, well or not, so that a primary that is down
+// does not keep reads from the replicas. What was risky stays so meanwhile. Call
+// Refresh after the commit of the change: a load that begins before it sees the old
+// state.
 func (c *Catalog) Refresh() {
 	if c.asked == nil {
 		return

@@ -24,7 +24,8 @@ func TestChangesAreNoticed(t *testing.T) {
 		CREATE FUNCTION op(int, int) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT true';
 		CREATE DOMAIN d AS int;
 		CREATE TYPE pair AS (a int);
-		CREATE FUNCTION pair(int) RETURNS pair LANGUAGE sql VOLATILE AS 'SELECT ROW($1)::pair';
+		CREATE TYPE holder AS (a int);
+		CREATE FUNCTION to_pair(int) RETURNS pair LANGUAGE sql VOLATILE AS 'SELECT ROW($1)::pair';
 		CREATE VIEW v AS SELECT 1 AS id`)
 	c, err := catalog.New(catalog.Config{DB: primary, Every: 5 * time.Millisecond})
 	require.NoError(t, err)
@@ -68,8 +69,16 @@ func TestChangesAreNoticed(t *testing.T) {
 		{"CREATE OPERATOR ==> (leftarg = int, rightarg = int, function = op)", "SELECT 1 ==> 2", false},
 		{"DROP OPERATOR ==> (int, int)", "SELECT 1 ==> 2", true},
 		{"ALTER DOMAIN d ADD CONSTRAINT c CHECK (vola(VALUE))", "SELECT 1::d", false},
+		{"ALTER TYPE holder ADD ATTRIBUTE b d", "SELECT NULL::holder", false},
+		{"ALTER TYPE holder ALTER ATTRIBUTE b TYPE int", "SELECT NULL::holder", true},
+		{"ALTER TABLE t ADD COLUMN b d[]", "SELECT NULL::t", false},
+		{"ALTER TABLE t RENAME TO t2", "SELECT NULL::t2", false},
+		{"ALTER TABLE t2 RENAME TO t", "SELECT NULL::t2", true},
+		{"ALTER TABLE t DROP COLUMN b", "SELECT NULL::t", true},
+		{"CREATE TYPE span AS RANGE (subtype = d)", "SELECT NULL::span", false},
+		{"DROP TYPE span", "SELECT NULL::span", true},
 		{"ALTER DOMAIN d DROP CONSTRAINT c", "SELECT 1::d", true},
-		{"CREATE CAST (int AS pair) WITH FUNCTION pair(int)", "SELECT 1::pair", false},
+		{"CREATE CAST (int AS pair) WITH FUNCTION to_pair(int)", "SELECT 1::pair", false},
 		{"DROP CAST (int AS pair)", "SELECT 1::pair", true},
 	} {
 		exec(t, primary, step.change)
@@ -93,6 +102,7 @@ func TestRefreshMakesAChangeKnown(t *testing.T) {
 	exec(t, primary, "ALTER FUNCTION f() VOLATILE; CREATE VIEW v AS SELECT f()")
 	c.Refresh()
 	assert.Equal(t, sqlclass.Unknown, judge(c, "SELECT f()").Class)
+	assert.Equal(t, sqlclass.Unknown, judge(c, "SELECT * FROM v").Class)
 	wait(t, c)
 	assert.Equal(t, sqlclass.Info{Verb: sqlclass.Select, Flags: sqlclass.UnlistedCalls}, judge(c, "SELECT f()"))
 	assert.Equal(t, sqlclass.Info{Verb: sqlclass.Select}, judge(c, "SELECT * FROM v"))

@@ -9,7 +9,9 @@
 //   - a statement that is unknown only because of the functions it calls
 //     (sqlclass.UnlistedCalls) is a Read if each of them is Harmless, stable or
 //     immutable, or declared in [Config].ReadFunctions;
-//   - a Read is Unknown if it names something that does more than reading.
+//   - a Read is Unknown if it names something that does more than reading; and a
+//     statement that sets parameters until the end of its transaction and names such a
+//     thing is not one that does that alone (sqlclass.SetsLocal).
 //
 // # What makes a Read Unknown
 //
@@ -19,17 +21,21 @@
 // defaults of its arguments, a procedure always. The server's own functions count as
 // the lexer's lists say; those of a newer version, on no list, by their volatility. From
 // there it spreads: to a view, the row-security policies of a table, the checks of a
-// domain, an operator, that call it, and to everything over them at any depth.
+// domain, an operator, that call it, to the types that hold that domain, and to
+// everything over them at any depth.
 // Risky are also views that lock rows and tables that are unlogged, with the
 // partitioned tables above them: a standby refuses those.
 //
 // A Read becomes Unknown when it names
 //
-//   - a function of a built-in one's name that is risky in some schema, by a call
-//     or, where it takes a row, as table.function;
+//   - a function of a built-in one's name that is risky in some schema, by a call;
 //   - a built-in function that is declared in WriteFunctions;
+//   - any risky function that can be called with one argument, behind a dot: (name).f
+//     stands for f(name), and x.f may do so, which is why a column of that name counts;
 //   - a risky relation, where a relation may stand;
-//   - a risky domain, or a type to which a risky cast leads, anywhere;
+//   - a risky domain, a type that holds one (composite, range), or one to which a risky
+//     cast leads, anywhere; the row of a table that has a column of such a type,
+//     where the name of the table can be that of a type: NULL::orders;
 //   - a risky operator, unless the server has one of that symbol too.
 //
 // All of it errs to the primary: an alias of that name, or another schema's table,
@@ -42,13 +48,16 @@
 //   - In a statement (in a view it is seen): a risky operator that has the symbol of
 //     one of the server's own. Nearly every text has an =, and one volatile = for a
 //     type of the user's own would take all reads from the replicas.
-//   - Risky casts that are implicit or lead to a type of the server, a risky domain as
-//     the type of a function's argument, the input functions and subscript handlers
-//     of types, operator classes.
+//   - Risky casts that are implicit or lead to a type of the server; risky domains
+//     that the text does not name, as the type of a function's argument, of a column
+//     in coalesce(column, '1'), or within a row in jsonb_populate_record(alias, $1); the
+//     input functions and subscript handlers of types, operator classes.
 //   - What runs elsewhere: views behind a foreign table, queries in a text that a
 //     function runs, procedural code.
 //   - Temporary relations and functions: they belong to one connection.
-//   - Changes that another program made less than [Config].Every ago.
+//   - Changes that another program made less than [Config].Every ago; of one that
+//     [Catalog.Refresh] tells of, new operators, domains and functions of a built-in
+//     one's name in a statement that names no relation, until it was loaded.
 //   - What the views of pg_catalog and information_schema do.
 //
 // In these cases the refusal of the replica (SQLSTATE 25006, 0A000) is the last line.
@@ -64,6 +73,11 @@
 //
 // A second, cheaper query tells whether anything changed. It runs every
 // [Config].Every, less often where it takes long: 2 % of the time, down to once a minute.
+//
+// After [Catalog.Refresh], and until the load that it asks for has ended, no function is
+// known, and a Read that names a relation is Unknown, unless the server itself owns
+// it: the relation may be another one now. If that load fails, relations are what they
+// were before; functions stay unknown.
 //
 // [Catalog.Start] starts one goroutine, which [Catalog.Close] joins.
 package catalog

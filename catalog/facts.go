@@ -9,7 +9,7 @@ const (
 	classNone class = iota
 	classFunction
 	classOperator
-	classType // a domain, or an array of one
+	classType // a domain, or a type that holds others: see holding
 	classCast // the casts to a type, under the oid of the type
 	classRelation
 	classProbe // see facts.probe
@@ -49,7 +49,8 @@ type function struct {
 	oid       uint32
 	name      name
 	volatile  bool
-	attribute bool // may be called as table.function
+	attribute bool // may be called as (expression).function
+	shown     bool // where it is an attribute, it is likely to be named as one
 }
 
 // builtin is a function of the server itself.
@@ -71,8 +72,18 @@ func (b builtin) readsOnly() bool {
 type object struct {
 	node
 	name     name
+	holds    holding // of a type
 	unlogged bool
 }
+
+// holding is how a type comes to be risky: by itself, or by what it holds.
+type holding uint8
+
+const (
+	holdsNothing holding = iota // a domain
+	holdsParts                  // a composite type or a range
+	holdsColumns                // the row of a relation, under whose name it goes
+)
 
 func newFacts() *facts {
 	return &facts{

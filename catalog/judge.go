@@ -7,10 +7,11 @@ import (
 )
 
 // Judge corrects info, which sqlclass.Classify said of sql, by what is known of the
-// database. Only two things change: a text that is Unknown with UnlistedCalls may
-// become a Read without that flag, and a Read may become Unknown. Judge does no I/O
-// and never waits; while nothing is known, functions are unknown and views are what
-// they seem.
+// database. Only three things change: a text that is Unknown with UnlistedCalls may
+// become a Read without that flag, a Read may become Unknown, and a text that is
+// Unknown with SetsLocal may lose that flag, since it does more than setting
+// parameters. Judge does no I/O and never waits; while nothing is known, functions are
+// unknown and views are what they seem.
 func (c *Catalog) Judge(sql string, info sqlclass.Info) sqlclass.Info {
 	return c.snapshot.Load().judge(sql, info)
 }
@@ -25,6 +26,10 @@ func (s *snapshot) judge(sql string, info sqlclass.Info) sqlclass.Info {
 			}
 		}
 	case sqlclass.Unknown:
+		// SET LOCAL has names and values in it, but nothing that could run.
+		if info.Flags.Has(sqlclass.SetsLocal) && info.Verb != sqlclass.Set && s.risky(sql) {
+			info.Flags &^= sqlclass.SetsLocal
+		}
 		// What may turn synchronous commit off is not guessed at: a function that is
 		// wrongly declared stable could.
 		if !info.Flags.Has(sqlclass.UnlistedCalls) || info.Flags.Has(sqlclass.AsyncCommit) {

@@ -87,6 +87,70 @@ func TestLoadFromBeforeRefreshDoesNotCount(t *testing.T) {
 	})
 }
 
+// A view may have become another one: it is read from the primary until that is
+// known, but not for ever, if the primary does not answer.
+func TestRelationsAreInDoubtUntilALoadEnds(t *testing.T) {
+	const view = "SELECT * FROM orders"
+	synctest.Test(t, func(t *testing.T) {
+		c, f := faked(t, Config{Every: time.Minute})
+		c.Refresh()
+		assert.True(t, reads(c, view), "nothing is known yet")
+		c.Start()
+		defer c.Close()
+		assert.True(t, reads(c, view))
+		synctest.Wait()
+		c.Refresh()
+		assert.True(t, reads(c, view))
+		f.loads <- answer{mark: "1"} // it began before the change
+		synctest.Wait()
+		assert.False(t, reads(c, view))
+		f.loads <- answer{mark: "1"}
+		require.NoError(t, c.Wait(t.Context()))
+		assert.True(t, reads(c, view))
+
+		c.Refresh()
+		assert.False(t, reads(c, view))
+		assert.True(t, reads(c, "SELECT 1"))
+		synctest.Wait() // the load is in flight
+		c.Refresh()
+		f.loads <- answer{err: errors.New("gone")} // it began before the second change
+		synctest.Wait()
+		assert.False(t, reads(c, view))
+		f.loads <- answer{err: errors.New("gone")}
+		synctest.Wait()
+		assert.True(t, reads(c, view), "the primary may be down")
+		assert.False(t, reads(c, "SELECT f()"))
+
+		c.Refresh()
+		assert.False(t, reads(c, view), "a new change")
+		f.loads <- answer{mark: "2"}
+		require.NoError(t, c.Wait(t.Context()))
+		assert.True(t, reads(c, view))
+		assert.True(t, reads(c, "SELECT f()"))
+
+		f.looks <- answer{err: errors.New("gone")}
+		synctest.Wait()
+		assert.True(t, reads(c, view), "nobody said that anything changed")
+	})
+}
+
+// A primary that hangs keeps reads from the replicas for Config.Timeout.
+func TestDoubtEndsWithTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f := faked(t, Config{Timeout: 3 * time.Second, Every: -1})
+		c.Start()
+		defer c.Close()
+		f.loads <- answer{mark: "1"}
+		require.NoError(t, c.Wait(t.Context()))
+		c.Refresh()
+		<-time.After(3*time.Second - time.Millisecond)
+		assert.False(t, reads(c, "SELECT * FROM orders"))
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		assert.True(t, reads(c, "SELECT * FROM orders"))
+	})
+}
+
 func TestLookLoadsOnlyWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f := faked(t, Config{Every: time.Minute})

@@ -1,15 +1,20 @@
 -- Objects with an oid below 16384 are the server's own.
 WITH
 -- What a query can call. Trigger functions are left out, and what lives in a
--- temporary schema, which no other connection sees. attribute: t.f stands for
--- f(t) where f takes a row, or takes anything.
+-- temporary schema, which no other connection sees. attribute: (e).f stands for f(e),
+-- whatever the type of e. shown: it takes a row, or a column has its name.
 fn AS (
     SELECT p.oid, n.nspname, p.proname, p.provolatile = 'v' OR p.prokind = 'p' AS volatile,
-        p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1 AND (t.typtype IN ('c', 'd') OR t.typtype = 'p'
-            AND t.typname IN ('record', 'any', 'anyelement', 'anynonarray', 'anycompatible', 'anycompatiblenonarray')) AS attribute
+        p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1 AND p.prokind <> 'p' AS attribute,
+        t.typtype IN ('c', 'd', 'p') OR col.attname IS NOT NULL AS shown
     FROM pg_catalog.pg_proc p
     JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
     LEFT JOIN pg_catalog.pg_type t ON t.oid = p.proargtypes[0]
+    LEFT JOIN (
+        SELECT DISTINCT a.attname
+        FROM pg_catalog.pg_attribute a
+        JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+        WHERE c.oid >= 16384 AND a.attnum > 0 AND c.relkind IN ('r', 'p', 'f')) col ON col.attname = p.proname
     WHERE p.oid >= 16384 AND n.nspname !~ '^pg_temp_'
         AND p.prorettype NOT IN ('pg_catalog.trigger'::pg_catalog.regtype, 'pg_catalog.event_trigger'::pg_catalog.regtype)
 ),
@@ -52,7 +57,7 @@ call AS (
     FROM pg_catalog.pg_aggregate a
     CROSS JOIN LATERAL unnest(ARRAY[a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggserialfn,
         a.aggdeserialfn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn]) AS s(callee)
-    WHERE a.aggfnoid >= 16384 AND s.callee >= 16384
+    WHERE a.aggfnoid >= 16384 AND s.callee <> 0
     UNION
     SELECT 'cast', c.casttarget, c.castfunc
     FROM pg_catalog.pg_cast c
@@ -62,12 +67,33 @@ call AS (
     FROM expr
     CROSS JOIN LATERAL unnest(string_to_array(expr.nodes, ':funcid ')) WITH ORDINALITY AS part(nodes, n)
     WHERE part.n > 1 AND part.nodes ~ '^\d'
+),
+-- What a type holds: a value of it is checked as those are. relkind is that of the
+-- relation whose row it is, 'c' for all others.
+part AS (
+    SELECT c.reltype AS whole, c.relkind, a.atttypid AS held
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid >= 16384 AND a.attnum > 0 AND a.atttypid >= 16384 AND c.reltype <> 0 AND c.relpersistence <> 't'
+        AND (t.typtype IN ('c', 'd', 'r', 'm') OR t.typelem <> 0)
+        AND EXISTS (SELECT FROM expr WHERE expr.class = 'type')
+    UNION
+    SELECT r.rngtypid, 'c', r.rngsubtype
+    FROM pg_catalog.pg_range r
+    WHERE r.rngsubtype >= 16384
+    UNION
+    SELECT t.oid, 'c', r.rngtypid
+    FROM pg_catalog.pg_type t
+    JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.objid = t.oid
+    JOIN pg_catalog.pg_range r ON r.rngtypid = d.refobjid AND d.refclassid = d.classid
+    WHERE t.typtype = 'm' AND t.oid >= 16384
 )
 SELECT 'server' AS kind, '' AS class, 0::bigint AS oid, '' AS schema, '' AS name, 0::bigint AS other, pg_catalog.pg_is_in_recovery() AS flag
 UNION ALL
 SELECT 'mark', '', 0, '', ($mark$), 0, false
 UNION ALL
-SELECT 'function', '', oid::bigint, nspname::text, proname::text, attribute::int, volatile
+SELECT 'function', '', oid::bigint, nspname::text, proname::text, CASE WHEN attribute THEN 1 + shown::int ELSE 0 END, volatile
 FROM fn
 UNION ALL
 SELECT 'builtin', 'function', p.oid::bigint, '', p.proname::text, 0, p.provolatile = 'v' OR p.prokind = 'p'
@@ -87,6 +113,11 @@ SELECT 'object', 'type', t.oid::bigint, n.nspname::text, t.typname::text, 0, fal
 FROM pg_catalog.pg_type t
 JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.oid >= 16384 AND t.typtype = 'd'
+UNION ALL
+SELECT DISTINCT 'object', 'type', t.oid::bigint, n.nspname::text, t.typname::text, CASE part.relkind WHEN 'c' THEN 1 ELSE 2 END, false
+FROM part
+JOIN pg_catalog.pg_type t ON t.oid = part.whole
+JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 UNION ALL
 SELECT 'object', 'cast', t.oid::bigint, n.nspname::text, t.typname::text, 0, false
 FROM pg_catalog.pg_type t
@@ -126,7 +157,10 @@ WHERE t.typtype = 'd' AND t.typbasetype >= 16384
 UNION ALL
 SELECT 'uses', 'type', t.typarray::bigint, '', 'type', t.oid::bigint, false
 FROM pg_catalog.pg_type t
-WHERE t.typtype = 'd' AND t.oid >= 16384 AND t.typarray <> 0
+WHERE t.oid >= 16384 AND t.typarray <> 0 AND (t.typtype = 'd' OR t.oid IN (SELECT whole FROM part))
+UNION ALL
+SELECT DISTINCT 'uses', 'type', part.whole::bigint, '', 'type', part.held::bigint, false
+FROM part
 UNION ALL
 SELECT 'uses', call.class, call.owner::bigint, '', 'function', call.callee::bigint, false
 FROM call

@@ -19,10 +19,15 @@ SELECT concat_ws(' ',
     (SELECT concat(count(*), ':', sum(hashtextextended(n.xmin::text, n.oid::bigint)))
         FROM pg_catalog.pg_namespace n WHERE n.oid >= 16384),
     (SELECT concat(count(*), ':', sum(hashtextextended(t.xmin::text, t.oid::bigint)))
-        FROM pg_catalog.pg_type t WHERE t.oid >= 16384 AND t.typtype = 'd'),
+        FROM pg_catalog.pg_type t WHERE t.oid >= 16384 AND t.typtype IN ('d', 'r', 'm')),
     (SELECT concat(count(*), ':', sum(hashtextextended(c.xmin::text, c.oid::bigint)))
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_constraint c ON c.contypid = t.oid
         WHERE t.oid >= 16384 AND t.typtype = 'd'),
+    (SELECT concat(count(*), ':', sum(hashtextextended(concat_ws(' ', c.relname, c.relnamespace, a.attnum, a.atttypid), c.oid::bigint)))
+        FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+        WHERE a.attrelid >= 16384 AND a.attnum > 0 AND a.atttypid >= 16384 AND c.relpersistence <> 't'
+            AND EXISTS (SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_constraint c ON c.contypid = t.oid
+                WHERE t.oid >= 16384 AND t.typtype = 'd')),
     (SELECT concat(count(*), ':', sum(hashtextextended(i.xmin::text, i.inhrelid::bigint * 4294967296 + i.inhparent::bigint)))
         FROM pg_catalog.pg_inherits i
         WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relpersistence = 'u' AND c.relkind IN ('r', 'p', 'm', 'S'))))

@@ -106,7 +106,7 @@ func (f *facts) add(r row) error {
 	case "mark":
 		f.mark = r.name
 	case "function":
-		f.functions = append(f.functions, function{oid: r.oid, name: name{r.schema, r.name}, attribute: r.other != 0, volatile: r.flag})
+		f.functions = append(f.functions, function{oid: r.oid, name: name{r.schema, r.name}, attribute: r.other > 0, shown: r.other > 1, volatile: r.flag})
 	case "builtin":
 		if at.class == classOperator {
 			f.symbols[r.name] = true
@@ -114,7 +114,7 @@ func (f *facts) add(r row) error {
 			f.builtins[r.oid] = builtin{r.name, r.flag}
 		}
 	case "object":
-		f.objects = append(f.objects, object{node: at, name: name{r.schema, r.name}, unlogged: r.flag})
+		f.objects = append(f.objects, object{node: at, name: name{r.schema, r.name}, holds: holding(r.other), unlogged: r.flag})
 	case "part":
 		f.parents[r.other] = append(f.parents[r.other], r.oid)
 	case "uses":

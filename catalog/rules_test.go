@@ -39,6 +39,9 @@ CREATE FUNCTION vstep(int, int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT $1 
 CREATE AGGREGATE agg_bad(int) (sfunc = vstep, stype = int, initcond = '0');
 CREATE AGGREGATE agg_final(int) (sfunc = int4pl, stype = int, initcond = '0', finalfunc = vola);
 
+CREATE AGGREGATE agg_lock(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', finalfunc = pg_try_advisory_lock_shared);
+CREATE AGGREGATE agg_said(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', finalfunc = to_hex);
+
 CREATE TYPE pair AS (a int, b int);
 CREATE TYPE mood AS ENUM ('good', 'bad');
 CREATE FUNCTION app.lower(mood) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
@@ -46,6 +49,13 @@ CREATE FUNCTION app.upper(mood) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
 CREATE FUNCTION app."substring"(mood) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
 CREATE FUNCTION touched(t) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
 CREATE FUNCTION looked(t) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+CREATE FUNCTION taken(text) RETURNS text LANGUAGE plpgsql VOLATILE AS 'BEGIN PERFORM pg_advisory_lock_shared(1); RETURN $1; END';
+CREATE FUNCTION taken_default(text, int DEFAULT 1) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
+CREATE FUNCTION taken_list(VARIADIC text[]) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
+CREATE FUNCTION taken_stable(text) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+CREATE FUNCTION two(text, int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1';
+CREATE PROCEDURE proc_of(text) LANGUAGE sql AS 'SELECT 1';
+CREATE TABLE names (taken text, two text, proc_of text, taken_stable text);
 
 CREATE FUNCTION vop(int, int) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT true';
 CREATE FUNCTION sop(int, int) RETURNS boolean LANGUAGE sql STABLE AS 'SELECT true';
@@ -57,6 +67,18 @@ CREATE DOMAIN checked AS int CHECK (vola(VALUE) > 0);
 CREATE DOMAIN over_checked AS checked;
 CREATE DOMAIN locked AS int CHECK (pg_try_advisory_lock_shared(VALUE));
 CREATE DOMAIN plain AS int CHECK (VALUE > 0 AND immu(VALUE) > 0);
+CREATE TYPE comp AS (a locked, b text);
+CREATE TYPE comp_over AS (c comp);
+CREATE TYPE comp_of_arrays AS (c locked[]);
+CREATE TYPE comp_plain AS (a plain, b int);
+CREATE TYPE span AS RANGE (subtype = checked, multirange_type_name = spans);
+CREATE TABLE held (id int, a locked);
+CREATE TABLE "Wide Table" (id int, a locked);
+INSERT INTO held VALUES (1, NULL);
+CREATE TABLE held_plain (id int, a plain);
+CREATE VIEW v_held AS SELECT id FROM held;
+CREATE VIEW v_comp AS SELECT ROW(id, v)::comp FROM t;
+CREATE VIEW v_populate AS SELECT (jsonb_populate_record(NULL::held, '{"a":1}')).id;
 CREATE FUNCTION to_pair(text) RETURNS pair LANGUAGE sql VOLATILE AS 'SELECT ROW(1, 2)::pair';
 CREATE CAST (text AS pair) WITH FUNCTION to_pair(text);
 
@@ -72,6 +94,7 @@ CREATE VIEW v_locks AS SELECT * FROM t FOR SHARE;
 CREATE VIEW v_aggregate AS SELECT agg_bad(id) FROM t;
 CREATE VIEW v_window AS SELECT agg_bad(id) OVER () FROM t;
 CREATE VIEW v_final AS SELECT agg_final(id) FROM t;
+CREATE VIEW v_agg_lock AS SELECT agg_lock(id) FROM t;
 CREATE VIEW v_operator AS SELECT id ==> id FROM t;
 CREATE VIEW v_catalog_operator AS SELECT id OPERATOR(app.@@) id FROM t;
 CREATE VIEW v_good_operator AS SELECT id ==| id FROM t;
@@ -140,6 +163,8 @@ var rules = []struct {
 	{"SELECT agg_good(id) FROM t", true},
 	{"SELECT agg_bad(id) FROM t", false},
 	{"SELECT agg_final(id) FROM t", false},
+	{"SELECT agg_lock(id) FROM t", false}, // its final function is the server's own
+	{"SELECT agg_said(id) FROM t", false},
 	{"SELECT pg_temp.f(1)", false},
 	{"WITH x AS (SELECT stab(1)) SELECT * FROM x", true},
 	{"SELECT stab(id) FROM v_vola", false},
@@ -155,11 +180,26 @@ var rules = []struct {
 	{"SELECT substring(v, 1, 2) FROM t", false},
 	{"SELECT substring(v FROM 1) FROM t", false},
 	{"SELECT lower FROM (SELECT 1 AS lower) s", true},
-	{"SELECT ascii(v) FROM t", false}, // declared in WriteFunctions
+	{"SELECT s.lower FROM (SELECT 1 AS lower) s", false}, // it could call app.lower(s)
+	{"SELECT ascii(v) FROM t", false},                    // declared in WriteFunctions
 	{"SELECT pg_catalog.ascii(v) FROM t", false},
+	{"SELECT (v).ascii FROM t", false},
 	{"SELECT t.touched FROM t", false},
 	{"SELECT (t).touched FROM t", false},
 	{"SELECT t.looked FROM t", true},
+	{"SELECT (v).taken FROM t", false},
+	{"SELECT ('a'::text).taken", false},
+	{`SELECT (v)."taken_default" FROM t`, false},
+	{"SELECT (v).TAKEN_list FROM t", false},
+	{"SELECT (v).taken_stable FROM t", true},
+	{"SELECT (v). /* */ taken FROM t", false},
+	{"SELECT (v)./* */taken FROM t", false},
+	{"SELECT (v). -- of it\n taken FROM t", false},
+	{"SELECT (v) .\ttaken::text FROM t", false},
+	{`SELECT (v).U&"taken" FROM t`, false},
+	{"SELECT names.taken FROM names", false}, // a column is not told from an attribute
+	{"SELECT taken, 'x' AS taken_list\nFROM names WHERE taken = 'a'", true},
+	{"SELECT two, proc_of, taken_stable FROM names", true},
 
 	// Views.
 	{"SELECT * FROM v_plain", true},
@@ -184,6 +224,10 @@ var rules = []struct {
 	{"SELECT * FROM v_aggregate", false},
 	{"SELECT * FROM v_window", false},
 	{"SELECT * FROM v_final", false},
+	{"SELECT * FROM v_agg_lock", false},
+	{"SELECT * FROM v_comp", false},
+	{"SELECT * FROM v_populate", false},
+	{"SELECT * FROM v_held", true},
 	{"SELECT * FROM v_operator", false},
 	{"SELECT * FROM v_catalog_operator", false},
 	{"SELECT * FROM v_good_operator", true},
@@ -225,6 +269,22 @@ var rules = []struct {
 	{"SELECT CAST(1 AS over_checked)", false},
 	{"SELECT '{1}'::locked[]", false},
 	{"SELECT 1::plain", true},
+	{"SELECT ROW(1, 'a')::comp", false},
+	{"SELECT '(1,a)'::public.comp", false},
+	{"SELECT * FROM jsonb_populate_record(NULL::comp, '{}')", false},
+	{"SELECT NULL::comp_over", false},
+	{"SELECT NULL::comp_of_arrays", false},
+	{"SELECT '[1,2)'::span", false},
+	{"SELECT '{[1,2)}'::spans", false},
+	{"SELECT ROW(1, 2)::comp_plain", true},
+	{"SELECT * FROM held", true}, // what is stored was checked
+	{`SELECT "held"."id", HELD . "a" FROM "held" WHERE "held"."a" IS NULL`, true},
+	{"SELECT x.id FROM public.held x JOIN held y ON x.id = y.id", true},
+	{"SELECT * FROM jsonb_populate_record(NULL::held, '{}')", false},
+	{"SELECT NULL::held FROM held", false},
+	{`SELECT (NULL::"public"."held").id`, false},
+	{`SELECT NULL::"Wide Table"`, false},
+	{"SELECT * FROM jsonb_populate_record(NULL::held_plain, '{}')", true},
 	{"SELECT v::pair FROM t", false},
 }
 
@@ -236,7 +296,7 @@ func TestRules(t *testing.T) {
 	c := running(t, catalog.Config{
 		DB:             primary,
 		ReadFunctions:  []string{"said_read", "app.Said_Read2"},
-		WriteFunctions: []string{"said_write", "ascii"},
+		WriteFunctions: []string{"said_write", "ascii", "to_hex"},
 	})
 	for _, rule := range rules {
 		info := judge(c, rule.sql)
@@ -247,10 +307,46 @@ func TestRules(t *testing.T) {
 			assert.NoError(t, err, "a read that a standby refuses: %s", rule.sql)
 		}
 	}
+	assert.Equal(t, []string{"app.lower", "app.substring", "public.taken", "public.touched"}, functions(c.Status().Risks),
+		"without those that nothing is likely to name but a call")
 	if t.Failed() {
 		for _, r := range c.Status().Risks {
 			t.Log(r)
 		}
+	}
+}
+
+func functions(risks []catalog.Risk) (names []string) {
+	for _, r := range risks {
+		if r.Kind == "function" {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// A statement that sets a parameter until the end of its transaction is a write by
+// whatever else it does.
+func TestSettingWithARisk(t *testing.T) {
+	primary, _ := database(t, rulesSchema)
+	c := running(t, catalog.Config{DB: primary})
+	for text, want := range map[string]sqlclass.Flags{
+		"SELECT set_config('app.a', 'b', true)":                             sqlclass.SetsLocal,
+		"SELECT set_config('app.a', 'b', true), * FROM t":                   sqlclass.SetsLocal,
+		"SELECT set_config('app.a', 'b', true), * FROM v_vola":              0,
+		"SELECT set_config('app.a', 'b', true), * FROM quick":               0,
+		"SELECT set_config('app.a', 'b', true), 1::checked":                 0,
+		"SELECT set_config('app.a', 'b', true), (v).taken FROM t":           0,
+		"SELECT set_config('app.a', 'b', true), id ==> id FROM t":           0,
+		"SELECT set_config('app.a', 'b', true), * FROM other.v_plain2":      sqlclass.SetsLocal,
+		"SELECT set_config('synchronous_commit', 'off', true) FROM v_locks": sqlclass.AsyncCommit,
+		"SET LOCAL app.checked = 'checked'":                                 sqlclass.SetsLocal,
+		"SELECT set_config('app.a', 'b', true), stab(id) FROM v_vola":       0,
+		"SELECT set_config('app.a', 'b', false), id FROM t":                 sqlclass.SetsSession,
+	} {
+		info := judge(c, text)
+		assert.Equal(t, sqlclass.Unknown, info.Class, text)
+		assert.Equal(t, want, info.Flags, text)
 	}
 }
 

@@ -67,6 +67,7 @@ func (c *Catalog) turn() (look time.Duration, err error) {
 	}
 	f, err := ask(c, c.asked.load)
 	if err != nil {
+		c.giveUp(wanted)
 		return look, c.ended(err)
 	}
 	c.publish(newSnapshot(f, c.snapshot.Load().said), f.mark, wanted, began)
@@ -80,7 +81,7 @@ func ask[T any](c *Catalog, query func(context.Context) (T, error)) (T, error) {
 }
 
 // publish puts s in use. A load that began before the latest Refresh may have seen
-// what was before the change: its risks count, what it says of functions does not.
+// what was before the change: its risks count, what it takes for reads does not.
 func (c *Catalog) publish(s *snapshot, mark string, wanted uint64, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,6 +95,16 @@ func (c *Catalog) publish(s *snapshot, mark string, wanted uint64, began time.Ti
 	c.status.LoadedAt, c.status.Took = began, time.Since(began)
 	close(c.loaded)
 	c.loaded = make(chan struct{})
+}
+
+// giveUp takes relations for what they were before the latest Refresh, if the load
+// that failed began after it.
+func (c *Catalog) giveUp(wanted uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wanted == c.wanted {
+		c.snapshot.Store(c.snapshot.Load().settled())
+	}
 }
 
 // ended notes how a query ended, and tells of the first failure in a row.

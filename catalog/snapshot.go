@@ -8,37 +8,48 @@ type snapshot struct {
 	// safe tells of every function whether all that its name can mean reads only. A
 	// name is there with and without its schema. nil: nothing is known, or no longer.
 	safe map[name]bool
+	// loaded says that this came from a load, changing that the schema has changed
+	// since: any relation may be another one now.
+	loaded, changing bool
 	// shadowed are built-in functions of whose name a user has a risky one.
 	shadowed map[string]bool
 	// relations are the risky ones, with and without their schema.
 	relations map[name]bool
-	operators []string
-	words     wordIndex
-	risks     []Risk
-	functions int
+	// rows are the relations whose row is risky as a type.
+	rows []string
+	// attributes are the functions that a dot may call.
+	attributes map[string]bool
+	operators  []string
+	words      wordIndex
+	risks      []Risk
+	functions  int
 }
 
 // newSnapshot draws the conclusions from f, which is nil before anything was loaded.
 func newSnapshot(f *facts, d *declared) *snapshot {
-	s := &snapshot{said: d, shadowed: map[string]bool{}, relations: map[name]bool{}}
+	s := &snapshot{said: d, shadowed: map[string]bool{}, relations: map[name]bool{}, attributes: map[string]bool{}}
 	for base := range d.byBase[1] {
 		s.watchCall(base)
+		s.watchAttribute(base)
 	}
 	if f == nil {
 		return s
 	}
 	why := risky(f, d)
+	s.loaded = true
 	s.judgeFunctions(f, why)
 	operators := map[string]bool{}
 	for _, o := range f.objects {
 		if why[o.node] == "" || f.hidden(o) {
 			continue
 		}
-		switch o.class {
-		case classRelation:
+		switch {
+		case o.holds == holdsColumns:
+			s.watchRow(o.name.base)
+		case o.class == classRelation:
 			s.relations[o.name], s.relations[name{base: o.name.base}] = true, true
 			s.words.add(o.name.base, foundRelation)
-		case classOperator:
+		case o.class == classOperator:
 			if !operators[o.name.base] {
 				operators[o.name.base] = true
 				s.operators = append(s.operators, o.name.base)
@@ -69,7 +80,7 @@ func (s *snapshot) judgeFunctions(f *facts, why map[node]string) {
 			s.watchCall(fn.name.base)
 		}
 		if fn.attribute {
-			s.words.add(fn.name.base, foundWord)
+			s.watchAttribute(fn.name.base)
 		}
 	}
 	// A call by the bare name may mean the server's own function. What the lexer's lists
@@ -107,14 +118,25 @@ func (s *snapshot) watchCall(base string) {
 	s.words.add(base, found)
 }
 
-// forgotten is s without what it knows of functions. The risks stay: without them
-// nothing would be safer.
+// forgotten is s after a change of the schema: without what it knows of functions,
+// and with all relations in doubt. The risks stay: without them nothing would be
+// safer.
 func (s *snapshot) forgotten() *snapshot {
-	if s.safe == nil {
+	if !s.loaded || s.safe == nil && s.changing {
 		return s
 	}
 	next := *s
-	next.safe = nil
+	next.safe, next.changing = nil, true
+	return &next
+}
+
+// settled is s with relations being what they seem again.
+func (s *snapshot) settled() *snapshot {
+	if !s.changing {
+		return s
+	}
+	next := *s
+	next.changing = false
 	return &next
 }
 
@@ -144,6 +166,9 @@ func (s *snapshot) callReadsOnly(text string) bool {
 
 // risky reports whether a text that is a read as such names something risky.
 func (s *snapshot) risky(sql string) bool {
+	if s.changing && namesRelation(sql) {
+		return true
+	}
 	if s.words.kinds == 0 && len(s.operators) == 0 {
 		return false
 	}
@@ -151,7 +176,21 @@ func (s *snapshot) risky(sql string) bool {
 	return found&foundWord != 0 ||
 		found&foundCall != 0 && !s.readsOnly(sql) ||
 		found&foundRelation != 0 && s.namesRisky(sql) ||
+		found&foundAttribute != 0 && s.callsAttribute(sql) ||
+		found&foundRow != 0 && s.namesRow(sql) ||
 		s.usesOperator(sql)
+}
+
+// namesRelation reports whether the text names a relation that may have changed.
+// Those of the server itself do not.
+func namesRelation(sql string) bool {
+	named := false
+	sqlclass.Relations(sqlclass.PostgreSQL, sql, func(text string) bool {
+		n, ok := lookUp(text)
+		named = !ok || n.schema != "pg_catalog" && n.schema != "information_schema"
+		return !named
+	})
+	return named
 }
 
 func (s *snapshot) namesRisky(sql string) bool {

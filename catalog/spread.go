@@ -10,7 +10,7 @@ import (
 // Risk is something that a statement must not name if it is to run on a replica.
 type Risk struct {
 	// Kind is function, relation, operator, type or cast; a cast has the name of the
-	// type that it leads to.
+	// type that it leads to. A type with the name of a relation is that of its rows.
 	Kind string
 	// Name is as SQL has it, with its schema; the symbol alone of an operator.
 	Name string
@@ -49,7 +49,7 @@ func risky(f *facts, d *declared) map[node]string {
 		if o.unlogged {
 			s.unlogged(o.oid)
 		}
-		if !f.readable() && o.class != classOperator {
+		if !f.readable() && o.class != classOperator && o.holds == holdsNothing {
 			s.mark(o.node, "stored in an unknown form")
 		}
 	}
@@ -62,8 +62,12 @@ func risky(f *facts, d *declared) map[node]string {
 	for len(s.queue) > 0 {
 		used := s.queue[0]
 		s.queue = s.queue[1:]
+		why := "uses " + s.names[used]
+		if s.names[used] == "" { // an array, which nobody knows by its name
+			why = s.why[used]
+		}
 		for _, user := range f.users[used] {
-			s.mark(user, "uses "+s.names[used])
+			s.mark(user, why)
 		}
 	}
 	return s.why
@@ -99,7 +103,9 @@ func (s *spread) mark(n node, why string) {
 }
 
 // report lists what is risky for a statement to name. Volatile functions are not
-// among it: statements that call them are no reads to begin with.
+// among it, since statements that call them are no reads to begin with, but for those
+// that a read may name in other ways: as an attribute, if that is likely, or as a
+// built-in function.
 func report(f *facts, why map[node]string) []Risk {
 	var risks []Risk
 	for _, o := range f.objects {
@@ -113,7 +119,7 @@ func report(f *facts, why map[node]string) []Risk {
 		risks = append(risks, Risk{Kind: kinds[o.class], Name: text, Why: why[o.node]})
 	}
 	for _, fn := range f.functions {
-		if reason := why[node{classFunction, fn.oid}]; reason != "" && (fn.attribute || sqlclass.Harmless(sqlclass.PostgreSQL, fn.name.base)) {
+		if reason := why[node{classFunction, fn.oid}]; reason != "" && (fn.attribute && fn.shown || sqlclass.Harmless(sqlclass.PostgreSQL, fn.name.base)) {
 			risks = append(risks, Risk{Kind: "function", Name: fn.name.String(), Why: reason})
 		}
 	}

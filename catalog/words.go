@@ -6,9 +6,11 @@ import "strings"
 type found uint8
 
 const (
-	foundCall     found = 1 << iota // is to be looked at as a call
-	foundRelation                   // is to be looked at as a relation
-	foundWord                       // is enough as it stands
+	foundCall      found = 1 << iota // is to be looked at as a call
+	foundRelation                    // is to be looked at as a relation
+	foundRow                         // is to be looked at as a type that has the name of a relation
+	foundAttribute                   // is to be looked at as a function behind a dot
+	foundWord                        // is enough as it stands
 )
 
 // wordIndex finds out fast that a text names nothing risky, which is the usual case:

@@ -106,14 +106,29 @@ func (s *scan) startName() {
 		if s.name.parts > 3 && s.lex.dialect == SQLServer {
 			s.st.other = true // server.database.schema.object: another server
 		}
+		if s.name.parts > unnameable && s.lex.dialect == PostgreSQL {
+			s.attribute()
+		}
 		return
 	}
 	s.name = dottedName{parts: 1, first: s.seq}
 }
 
+// unnameable is more parts than a name can have: of what follows (x).
+const unnameable = 100
+
+// attribute looks at the name in (x).f, which may be a column, and as well a call
+// f(x) of a built-in function with an effect.
+func (s *scan) attribute() {
+	var buf nameBuffer
+	switch postgresCall(buf.name(PostgreSQL, s.lex.sql, s.at(s.seq).token)) {
+	case callWrites, callSession, callRefused:
+		s.st.other = true
+	}
+}
+
 // dot keeps a name open, or spoils it where it does not follow a name: (x).f.
 func (s *scan) dot() {
-	const unnameable = 100
 	switch {
 	case s.seq-s.name.first > marksKept-4:
 		s.broken = true // longer than any name; what stands before it is out of reach

@@ -16,6 +16,12 @@ func TestT27PrefixTraps(t *testing.T) {
 		sql     string
 		want    sqlclass.Class
 	}{
+		// (x).f is f(x) where no column has that name.
+		{sqlclass.PostgreSQL, "SELECT (5::bigint).pg_try_advisory_lock", sqlclass.Unknown},
+		{sqlclass.PostgreSQL, "SELECT ('s'::regclass).nextval", sqlclass.Unknown},
+		{sqlclass.PostgreSQL, "SELECT (1.0).\"pg_sleep\"", sqlclass.Unknown},
+		{sqlclass.PostgreSQL, "SELECT (array[5])[1].pg_advisory_lock", sqlclass.Unknown},
+		{sqlclass.PostgreSQL, "SELECT (o.customer).name, (o).id FROM orders o", sqlclass.Read},
 		// Sent to a replica by a prefix check, and no reads.
 		{sqlclass.PostgreSQL, "SELECT * FROM orders WHERE id = $1 FOR UPDATE;", sqlclass.LockingRead},
 		{sqlclass.PostgreSQL, "SELECT * FROM orders FOR UPDATE SKIP LOCKED", sqlclass.LockingRead},

@@ -1,0 +1,193 @@
+package mutants
+
+// All are the mutants. A changed text is as short as it can be while it stands once
+// in its file, so that few changes of the code touch it.
+var All = []Mutant{
+	{
+		Name:    "capture-too-early",
+		Mistake: "the position that covers a write may be of a capture that had begun before its commit was acknowledged",
+		Edits: []Edit{{
+			"monitor/captures.go",
+			"return c.started.Load() + 1",
+			"return c.started.Load()",
+		}},
+		Args: "-faults delay,slow_upstream",
+	},
+	{
+		Name:    "flush-position-of-asynchronous-commit",
+		Mistake: "the flush position is taken although the commit did not wait for it",
+		Edits: []Edit{{
+			"monitor/captures.go",
+			"if insert || c.async {",
+			"if c.async && !insert {",
+		}},
+		Args: "-faults delay,slow_upstream -ways async,take,find,place",
+	},
+	{
+		Name:    "asynchronous-commit-unnoticed",
+		Mistake: "SET LOCAL synchronous_commit in a transaction is not looked at",
+		Edits: []Edit{{
+			"tx.go",
+			"\t\tt.insert.Store(true)\n\t\tif info.Flags.Has(sqlclass.SetsSession) {",
+			"\t\tif info.Flags.Has(sqlclass.SetsSession) {",
+		}},
+		Args: "-faults delay,slow_upstream -ways async,take,find,place",
+	},
+	{
+		Name:    "generation-ignored",
+		Mistake: "an answer counts although its server came back in an older state meanwhile",
+		Edits: []Edit{{
+			"read.go",
+			"if rt.monitor.Generation(s.index) == generation {",
+			"if generation >= 0 {",
+		}},
+		Args: "-faults held_crash",
+	},
+	{
+		Name:    "new-connections-unseen",
+		Mistake: "a new connection is not asked which state it reached",
+		Edits: []Edit{{
+			"server.go",
+			"if again, err := before.Connected(c); !again || err != nil {",
+			"if _, _ = before, c; err == nil {",
+		}},
+		Args: "-faults held_crash",
+	},
+	{
+		Name:    "lag-by-the-replica",
+		Mistake: "a replica that has replayed all it has received counts as current",
+		Edits: []Edit{{
+			"monitor/replica.go",
+			"v.ReplayedAt = r.replayedAt\n",
+			"if v.ReplayedAt = r.replayedAt; r.sample.Receive <= r.sample.Replay {\n\t\t\tv.ReplayedAt = r.began\n\t\t}\n",
+		}},
+		Args: "-faults cut",
+	},
+	{
+		Name:    "refused-token-ignored",
+		Mistake: "a token that cannot be read makes its session ask for nothing",
+		Edits: []Edit{{
+			"claims.go",
+			"rt.counters.tokensRefused.Add(1)\n\t\tdoubt(window)\n",
+			"rt.counters.tokensRefused.Add(1)\n",
+		}},
+		Args: "-faults tamper,delay,pause",
+	},
+	{
+		Name:    "joined-token-ignored",
+		Mistake: "the position of a token is not joined",
+		Edits: []Edit{{
+			"claims.go",
+			"joined, ok := c.Join(pos, next, now)",
+			"joined, ok := c, next > 0",
+		}},
+		Args: "-faults delay,pause",
+	},
+	{
+		Name:    "token-without-its-write",
+		Mistake: "a token does not wait for the position of the newest write, and does not say so",
+		Edits: []Edit{
+			{"claims.go", "deadline := time.Now().Add(tokenWait)", "deadline := time.Now()"},
+			{"claims.go", "case q.Pending || q.Foreign:", "case q.Foreign:"},
+		},
+		Args: "-faults delay,pause",
+	},
+	{
+		Name:    "write-retried",
+		Mistake: "a write whose outcome is unknown is run again",
+		Edits: []Edit{{
+			"route.go",
+			"_ = run(nil)\n\tif sent {\n",
+			"if _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t_ = run(nil)\n\t}\n\tif sent {\n",
+		}},
+		Args: "-faults lose_answers -ways exec,take,find,place",
+	},
+	{
+		Name:    "statement-of-a-transaction-retried",
+		Mistake: "a statement whose transaction broke is run again outside of it",
+		Edits: []Edit{{
+			"tx.go",
+			"result, err := t.inner.ExecContext(ctx, query, args...)\n",
+			"result, err := t.inner.ExecContext(ctx, query, args...)\n\tif err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\tresult, err = t.router.primary.ExecContext(ctx, query, args...)\n\t}\n",
+		}},
+		Args: "-faults lose_answers,primary_terminate -ways transaction,begin,nested,take,place",
+	},
+	{
+		Name:    "lost-commit-acknowledged",
+		Mistake: "an error of COMMIT that says nothing of the outcome is taken for success",
+		Edits: []Edit{{
+			"tx.go",
+			"\tt.router.handedBack(t)\n\treturn err\n}\n\n// Rollback",
+			"\tt.router.handedBack(t)\n\tif outcome == retry.Unknown {\n\t\treturn nil\n\t}\n\treturn err\n}\n\n// Rollback",
+		}},
+		Args: "-faults primary_terminate,primary_kill -ways transaction,begin,post,take,place",
+	},
+	{
+		Name:    "process-without-claim",
+		Mistake: "who has no session asks for nothing, not even for what the process wrote",
+		Edits: []Edit{{
+			"claims.go",
+			"at = rt.claimed(ctx, &rt.process, true, q, deadline)",
+			"at = time.Time{}",
+		}},
+		Args: "-faults delay,pause",
+	},
+	{
+		Name:    "unsure-forgotten",
+		Mistake: "a session that wrote where nobody could see the commit goes on as if it had not",
+		Edits: []Edit{{
+			"claims.go",
+			"after := func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) }",
+			"after := func(c session.Claim) session.Claim { _ = until; return c }",
+		}},
+		Args: "-faults delay,pause -ways connection,take,find,place",
+	},
+	{
+		Name:    "rows-recorded-too-early",
+		Mistake: "a write that returns rows is recorded when the first one is there, and not when it has committed",
+		Edits: []Edit{{
+			"openrows.go",
+			"o := &rt.openRows\n\to.mu.Lock()\n\tdefer o.mu.Unlock()\n\tif len(o.list) >=",
+			"if r.rows != nil {\n\t\trt.outcome(r.marks, r.effect, nil)\n\t\treturn\n\t}\n\to := &rt.openRows\n\to.mu.Lock()\n\tdefer o.mu.Unlock()\n\tif len(o.list) >=",
+		}},
+		Args: "-faults delay,slow_upstream -ways open_rows,take,find,place",
+	},
+	{
+		Name:    "hooks-read-anywhere",
+		Mistake: "what the hook of a write reads is routed like any other read",
+		Edits: []Edit{{
+			"callbacks.go",
+			"p.routeOther(db, true)\n",
+			"p.routeOther(db, false)\n",
+		}},
+		Args: "-faults delay,pause -ways hook,exec,take,place",
+	},
+	{
+		Name:    "preload-anywhere",
+		Mistake: "a preload goes where it likes, and not where its parent was read",
+		Edits: []Edit{
+			{"read.go", "if parent != nil && parent.ran && parent.at == nil {", "if parent != nil && parent.ran && parent.at == nil && parent.pinned {"},
+			{"read.go", "if parent != nil && parent.at != nil && parent.at.index < 64 {", "if parent != nil && parent.at != nil && parent.at.index > 64 {"},
+		},
+		Args: "-faults delay,slow_upstream -ways post,create,preload,place",
+	},
+	{
+		Name:    "promoted-replica-read",
+		Mistake: "a replica that was promoted counts as a standby all the same",
+		Edits: []Edit{
+			{"monitor/replica.go", "role = policy.RolePrimary\n", "role = policy.RoleStandby\n"},
+			{"monitor/connected.go", "case !c.InRecovery && !r.target.AllowPrimary:", "case !c.InRecovery && r.balanced:"},
+		},
+		Args: "-faults promote",
+	},
+	{
+		Name:    "read-committed-checked-once",
+		Mistake: "the position of a read-only transaction is checked before its first statement alone",
+		Edits: []Edit{{
+			"readonlytx.go",
+			`if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {`,
+			"if t.read {",
+		}},
+		Args: "-faults delay,slow_upstream -ways read_committed,exec,place",
+	},
+}

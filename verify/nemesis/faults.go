@@ -1,0 +1,173 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/readsplit/readsplit/testenv"
+	"github.com/readsplit/readsplit/verify/network"
+)
+
+// Undo ends a fault.
+type Undo func() error
+
+// Env is what there is to be broken.
+type Env struct {
+	Cluster  *testenv.Cluster
+	Database string
+	// Address is how clients reach the primary, Replicas how they reach the replicas,
+	// by name.
+	Address  *network.Address
+	Replicas map[string]*network.Address
+	// Rows is how many rows a bulk delete deletes.
+	Rows int64
+	// Post is the way that tokens take from one process to another.
+	Post *Post
+}
+
+// Fault is one way of breaking something.
+type Fault struct {
+	Name string
+	Lane Lane
+	// What it is, for a person.
+	What string
+	// Least and Most bound how long it lasts.
+	Least, Most time.Duration
+	// Breaks: whoever needs the primary may get an error. Loses: a commit that was
+	// not waited for may be gone.
+	Breaks, Loses bool
+
+	inject func(ctx context.Context, env *Env, s Step) (Undo, error)
+}
+
+const (
+	millisecond = time.Millisecond
+	second      = time.Second
+)
+
+// faults are all there are. What they do is in the files beside this one.
+var faults = []Fault{
+	{Name: "pause", Lane: Replica, What: "replay is paused", Least: 300 * millisecond, Most: 4 * second, inject: server((*testenv.Server).PauseReplay)},
+	{Name: "delay", Lane: Replica, What: "every commit arrives later", Least: second, Most: 4 * second, inject: delay},
+	{Name: "cut", Lane: Replica, What: "cut off from the primary", Least: 300 * millisecond, Most: 5 * second, inject: server((*testenv.Server).Cut)},
+	{Name: "slow_upstream", Lane: Replica, What: "a slow network to the primary", Least: second, Most: 4 * second, inject: slowUpstream},
+	{Name: "freeze", Lane: Replica, What: "all processes stand still", Least: 300 * millisecond, Most: 3 * second, inject: server((*testenv.Server).Freeze)},
+	{Name: "kill", Lane: Replica, What: "kill -9 of all processes, and a restart", Least: 300 * millisecond, Most: 2 * second, inject: server((*testenv.Server).Kill)},
+	{Name: "stop", Lane: Replica, What: "a clean shutdown, and a restart", Least: 300 * millisecond, Most: 2 * second, inject: server((*testenv.Server).Stop)},
+	{Name: "crash_backend", Lane: Replica, What: "kill -9 of one backend", Least: 100 * millisecond, Most: second, inject: server((*testenv.Server).CrashBackend)},
+	{Name: "old_state", Lane: Replica, What: "kill -9 of one backend, and the older state stays", Least: second, Most: 3 * second, inject: oldState},
+	{Name: "held_crash", Lane: Replica, What: "kill -9 of one backend while new connections wait, which then reach the older state", Least: second, Most: 2 * second, inject: heldCrash},
+	{Name: "slow_clients", Lane: Replica, What: "a slow network between the clients and the replica", Least: second, Most: 3 * second, inject: slowClients},
+	{Name: "lose_reads", Lane: Replica, What: "answers of the replica are lost on their way", Least: 500 * millisecond, Most: 3 * second, inject: loseReads},
+	{Name: "promote", Lane: Replica, What: "promoted behind everybody's back, and written to", Least: second, Most: 3 * second, inject: promote},
+	{Name: "lock", Lane: Replica, What: "replay stops while it holds ACCESS EXCLUSIVE on a table", Least: second, Most: 4 * second, inject: lock},
+	{Name: "terminate", Lane: Replica, What: "all connections are terminated, again and again", Least: 300 * millisecond, Most: 2 * second, inject: terminate},
+	{Name: "full", Lane: Replica, What: "no connection is left", Least: 500 * millisecond, Most: 2 * second, inject: full},
+
+	{Name: "bulk_delete", Lane: Data, What: "many rows are written and deleted", Least: second, Most: 3 * second, inject: bulkDelete},
+	{Name: "long_transaction", Lane: Data, What: "a transaction is left open", Least: second, Most: 6 * second, inject: longTransaction},
+	{Name: "conflict", Lane: Data, What: "VACUUM takes away what readers on replicas look at", Least: second, Most: 4 * second, inject: conflict},
+
+	{Name: "overload", Lane: Primary, What: "the primary is busy with other work", Least: second, Most: 3 * second, inject: overload},
+	{Name: "slow_network", Lane: Primary, What: "a slow network between the clients and the primary", Least: second, Most: 4 * second, inject: slowNetwork},
+	{Name: "lose_answers", Lane: Primary, What: "answers of the primary are lost on their way", Least: 500 * millisecond, Most: 3 * second, Breaks: true, inject: loseAnswers},
+	{Name: "primary_terminate", Lane: Primary, What: "all connections are terminated, again and again", Least: 300 * millisecond, Most: 2 * second, Breaks: true, inject: terminate},
+	{Name: "primary_full", Lane: Primary, What: "no connection is left", Least: 500 * millisecond, Most: 2 * second, Breaks: true, inject: full},
+	{Name: "primary_freeze", Lane: Primary, What: "all processes stand still", Least: 300 * millisecond, Most: 3 * second, Breaks: true, inject: server((*testenv.Server).Freeze)},
+	{Name: "primary_kill", Lane: Primary, What: "kill -9 of all processes, and a restart", Least: 300 * millisecond, Most: 2 * second, Breaks: true, Loses: true, inject: server((*testenv.Server).Kill)},
+	{Name: "primary_stop", Lane: Primary, What: "a clean shutdown, and a restart", Least: 300 * millisecond, Most: 2 * second, Breaks: true, inject: server((*testenv.Server).Stop)},
+	{Name: "primary_crash", Lane: Primary, What: "kill -9 of one backend", Least: 100 * millisecond, Most: second, Breaks: true, Loses: true, inject: server((*testenv.Server).CrashBackend)},
+
+	{Name: "wrong_clock", Lane: Tokens, What: "tokens come from a process whose clock is wrong", Least: second, Most: 5 * second, inject: wrongClock},
+	{Name: "tamper", Lane: Tokens, What: "tokens are damaged on their way", Least: second, Most: 3 * second, inject: tamper},
+}
+
+var errNoServer = errors.New("verify: there is no such server")
+
+// of returns the server that a step is about.
+func (e *Env) of(s Step) (*testenv.Server, error) {
+	if on := e.Cluster.Server(s.On); on != nil {
+		return on, nil
+	}
+	return nil, errNoServer
+}
+
+// server is a fault that testenv knows.
+func server(inject func(*testenv.Server, context.Context) (testenv.Undo, error)) func(context.Context, *Env, Step) (Undo, error) {
+	return func(ctx context.Context, env *Env, s Step) (Undo, error) {
+		on, err := env.of(s)
+		if err != nil {
+			return nil, err
+		}
+		undo, err := inject(on, ctx)
+		return Undo(undo), err
+	}
+}
+
+func delay(ctx context.Context, env *Env, s Step) (Undo, error) {
+	return server(func(on *testenv.Server, ctx context.Context) (testenv.Undo, error) {
+		return on.Delay(ctx, time.Duration(2+s.mostlySmall())*time.Millisecond)
+	})(ctx, env, s)
+}
+
+func slowUpstream(ctx context.Context, env *Env, s Step) (Undo, error) {
+	return server(func(on *testenv.Server, ctx context.Context) (testenv.Undo, error) {
+		return on.LagNetwork(ctx, time.Duration(1+s.mostlySmall()/5)*time.Millisecond)
+	})(ctx, env, s)
+}
+
+// oldState delays what is yet to come, so that the state from which the replica
+// recovers stays for a while.
+func oldState(ctx context.Context, env *Env, s Step) (Undo, error) {
+	on, err := env.of(s)
+	if err != nil {
+		return nil, err
+	}
+	back, err := on.Delay(ctx, 20*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	up, err := on.CrashBackend(ctx)
+	if err != nil {
+		return nil, errors.Join(err, back())
+	}
+	return func() error { return errors.Join(up(), back()) }, nil
+}
+
+// heldCrash lets connections through again when the replica has come back in an
+// older state. Reads that were sent there before the crash, and that had to connect
+// first, reach that state.
+func heldCrash(ctx context.Context, env *Env, s Step) (Undo, error) {
+	on, err := env.of(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := env.checkpoint(ctx, on); err != nil {
+		return nil, err
+	}
+	sleep(ctx, time.Duration(200+s.Size)*time.Millisecond) // what is written now is not in that state
+	back, err := on.Delay(ctx, 20*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	release := env.Replicas[s.On].Hold()
+	defer release()
+	sleep(ctx, time.Duration(50+s.Size/10)*time.Millisecond)
+	up, err := on.CrashBackend(ctx)
+	if err == nil {
+		err = up()
+	}
+	if err != nil {
+		return nil, errors.Join(err, back())
+	}
+	return Undo(back), nil
+}
+
+// mostlySmall is from 0 to 999, a quarter of the time under 16: what is wrong by a
+// few milliseconds only shows where a replica is late by about as much.
+func (s Step) mostlySmall() int64 { return s.Size * s.Size * s.Size / 1_000_000 }
+
+// seeded is the source of chance of one step.
+func (s Step) seeded() *rand.Rand { return rand.New(rand.NewPCG(uint64(s.Size), uint64(s.At))) }
