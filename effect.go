@@ -11,6 +11,8 @@ type effect struct {
 	insert bool
 	// everybody: it changes the schema, which concerns every session.
 	everybody bool
+	// redefines: it may change what functions and views do.
+	redefines bool
 	// partial: a part of it may be committed although it failed.
 	partial bool
 	// none: it is not a read, but it changes nothing that a session could miss.
@@ -21,6 +23,7 @@ func effectOf(info sqlclass.Info) effect {
 	e := effect{
 		insert:    info.Flags.Has(sqlclass.AsyncCommit),
 		everybody: info.Flags.Has(sqlclass.DDL),
+		redefines: info.Flags.Has(sqlclass.Redefines),
 		partial:   info.Flags.Has(sqlclass.Multi),
 	}
 	if info.Flags.Has(sqlclass.SetsLocal) {

@@ -103,7 +103,7 @@ func (rt *router) sweepForeign(q *policy.Query, m *marks) {
 	f.n.Store(int32(len(open)))
 	f.mu.Unlock()
 	if reset {
-		rt.resetPrepared()
+		rt.schemaChanged(true)
 	}
 }
 
@@ -160,6 +160,6 @@ func (rt *router) foreignPool(m *marks, info sqlclass.Info) {
 	e := effectOf(info)
 	rt.unsureOf(m, e.everybody)
 	if e.everybody {
-		rt.resetPrepared()
+		rt.schemaChanged(e.redefines)
 	}
 }

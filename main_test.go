@@ -272,3 +272,9 @@ func (l *logRecorder) Trace(context.Context, time.Time, func() (string, int64), 
 func saidToRead(names ...string) dbOption {
 	return configured(func(c *readsplit.Config) { c.ReadFunctions = names })
 }
+
+// known waits until the catalogue is known again after DDL that redefines.
+func known(t testing.TB, p *readsplit.Plugin) {
+	t.Helper()
+	eventually(t, "the catalogue to be known", func() bool { return p.Status().Catalog.Current })
+}

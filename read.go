@@ -217,23 +217,23 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route)
 		}
 		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
-	if parent != nil && parent.at != nil && parent.at.index < 64 {
-		// A child that can be read where its parent was read is read there. Anywhere
-		// else, and on a server that came back in an older state, it might not see
-		// what its parent has seen: an order without its lines.
-		alone := q.Query
-		alone.Exclude |= ^(uint64(1) << parent.at.index)
-		if snap.Replicas[parent.at.index].Generation == parent.generation {
-			if d := rt.decider.Decide(&alone, snap, rt.load, now); d.Target == policy.ToReplica {
-				return d, snap, nil
-			}
+	if parent != nil && (parent.at == nil || parent.at.index >= 64) {
+		parent = nil
+	}
+	anywhere := q.Exclude
+	for {
+		q.Exclude = anywhere
+		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
+			// A child is read where its parent was. On another replica, and on one that
+			// came back in an older state, it might not see what its parent has seen: an
+			// order without its lines.
+			q.Exclude |= ^(uint64(1) << parent.at.index)
 		}
-		if !snap.Primary.Lost {
+		d := rt.decider.Decide(&q.Query, snap, rt.load, now)
+		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
+			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
 		}
-	}
-	for {
-		d := rt.decider.Decide(&q.Query, snap, rt.load, now)
 		switch d.Target {
 		case policy.Refuse:
 			return d, snap, &refusal{d.Reason}
@@ -264,6 +264,16 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route)
 			return policy.Decision{Reason: policy.ReasonNoReplicas}, snap, nil
 		}
 	}
+}
+
+// servesAgain reports whether the replica of a parent serves its child too. While
+// the primary is lost, a child that it does not serve is read elsewhere rather than
+// not at all.
+func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now time.Time) bool {
+	alone := q.Query
+	alone.Exclude |= ^(uint64(1) << parent.at.index)
+	return snap.Replicas[parent.at.index].Generation == parent.generation &&
+		rt.decider.Decide(&alone, snap, rt.load, now).Target == policy.ToReplica
 }
 
 // needsClaims reports whether what the session wrote matters for the decision:

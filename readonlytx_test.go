@@ -19,7 +19,7 @@ func TestReadOnlyTransactionsAsWithoutThePlugin(t *testing.T) {
 	require.NoError(t, x.Exec("CREATE FUNCTION vol() RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1'").Error)
 	require.NoError(t, x.Exec("CREATE UNLOGGED TABLE fleeting AS SELECT 1 AS n").Error)
 	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
-	eventually(t, "the table to be known", func() bool { return x.plugin.Status().Catalog.Current })
+	known(t, x.plugin)
 	plain := openGORM(t, x, false)
 	const read = "SELECT count(*) FROM books"
 	for name, run := range map[string]struct {
@@ -103,7 +103,7 @@ func TestSetConfigHidesNoWrite(t *testing.T) {
 	x := newTrap(t)
 	require.NoError(t, x.Exec("CREATE FUNCTION add() RETURNS int LANGUAGE sql VOLATILE AS 'INSERT INTO books_t (title) VALUES (''added'') RETURNING 1'").Error)
 	require.NoError(t, x.Exec("CREATE VIEW adding AS SELECT add() AS n").Error)
-	eventually(t, "the view to be known", func() bool { return x.plugin.Status().Catalog.Current })
+	known(t, x.plugin)
 	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
 	x.stale(t)
 	ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())

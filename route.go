@@ -323,7 +323,7 @@ func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
 	r.router.noticeSettings(info)
 	r.router.outcome(marksOf(ctx), r.effect, err)
 	if r.effect.everybody && err == nil {
-		r.router.resetPrepared()
+		r.router.schemaChanged(r.effect.redefines)
 	}
 }
 

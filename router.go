@@ -222,12 +222,13 @@ func (rt *router) start() {
 	}
 }
 
-// resetPrepared forgets, after a change of the schema, what every server's
-// prepared statements return and what the functions of the database do.
-func (rt *router) resetPrepared() {
+// schemaChanged forgets, after a change of the schema, what every server's prepared
+// statements return and, where it redefines, what the functions and views of the
+// database do.
+func (rt *router) schemaChanged(redefines bool) {
 	for _, q := range rt.plugin.routers() { // some stand over the same primary
 		q.forgetPrepared()
-		if q.catalog != nil {
+		if redefines && q.catalog != nil {
 			q.catalog.Refresh()
 		}
 	}

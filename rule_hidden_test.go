@@ -40,6 +40,7 @@ func TestWriteRefusedInMidRow(t *testing.T) {
 	d := visited(t)
 	require.NoError(t, d.Exec("CREATE FUNCTION visit(i int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF i = 2 THEN INSERT INTO visits VALUES (i); END IF; RETURN i; END $$").Error)
 	require.NoError(t, d.Exec("CREATE VIEW counted AS SELECT i, visit(i) AS seen FROM generate_series(1, 3) i").Error)
+	known(t, d.plugin)
 	require.NoError(t, d.cluster.WaitCaughtUp(t.Context()))
 	ctx := nobody()
 	eventually(t, "replicas to serve", func() bool { return served(t, d.WithContext(ctx)) != "primary" })

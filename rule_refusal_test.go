@@ -23,6 +23,7 @@ func TestR16NotOnThisReplica(t *testing.T) {
 	require.NoError(t, d.Exec("CREATE VIEW visits AS SELECT counted() AS n").Error)
 	require.NoError(t, d.Exec("CREATE FUNCTION place() RETURNS text LANGUAGE sql AS 'SELECT pg_current_wal_lsn()::text'").Error)
 	require.NoError(t, d.Exec("CREATE VIEW here AS SELECT place() AS lsn").Error)
+	known(t, d.plugin)
 	replicasServe(t, d.DB)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	// A deployment by somebody else, which the replicas have not replayed.

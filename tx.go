@@ -27,6 +27,7 @@ type trackedTx struct {
 	nobodys   atomic.Bool // something was written without any session
 	insert    atomic.Bool // synchronous_commit was touched
 	everybody atomic.Bool // the schema was touched
+	redefines atomic.Bool // and with it perhaps what functions and views do
 	byText    atomic.Bool // COMMIT or ROLLBACK came as a text
 	out       atomic.Bool // SQLTx has given it to the application
 
@@ -159,6 +160,9 @@ func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	}
 	if info.Flags.Has(sqlclass.DDL) {
 		t.everybody.Store(true)
+		if info.Flags.Has(sqlclass.Redefines) {
+			t.redefines.Store(true)
+		}
 	}
 	if marksOf(ctx).session == nil && marksOf(t.ctx).session == nil {
 		t.nobodys.Store(true)
@@ -282,7 +286,7 @@ func (t *trackedTx) record() {
 		t.router.wrote(m, t.insert.Load(), everybody)
 	}
 	if everybody {
-		t.router.resetPrepared()
+		t.router.schemaChanged(t.redefines.Load())
 	}
 }
 

@@ -116,11 +116,8 @@ func (c *Catalog) Close() {
 
 // Refresh says that the schema changed, and does not wait. Functions are unknown
 // until a load that began after this call has ended well, since any of them may be
-// another one now. So may relations: once they were known, a Read that names one is
-// Unknown until such a load has ended, well or not, so that a primary that is down
-// does not keep reads from the replicas. What was risky stays so meanwhile. Call
-// Refresh after the commit of the change: a load that begins before it sees the old
-// state.
+// another one now. Relations are what they were until then. Call Refresh after the
+// commit of the change: a load that begins before it sees the old state.
 func (c *Catalog) Refresh() {
 	if c.asked == nil {
 		return

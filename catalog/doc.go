@@ -56,8 +56,8 @@
 //     function runs, procedural code.
 //   - Temporary relations and functions: they belong to one connection.
 //   - Changes that another program made less than [Config].Every ago; of one that
-//     [Catalog.Refresh] tells of, new operators, domains and functions of a built-in
-//     one's name in a statement that names no relation, until it was loaded.
+//     [Catalog.Refresh] tells of, everything but functions until it was loaded: a new
+//     view is what it seems for some milliseconds.
 //   - What the views of pg_catalog and information_schema do.
 //
 // In these cases the refusal of the replica (SQLSTATE 25006, 0A000) is the last line.

@@ -67,7 +67,6 @@ func (c *Catalog) turn() (look time.Duration, err error) {
 	}
 	f, err := ask(c, c.asked.load)
 	if err != nil {
-		c.giveUp(wanted)
 		return look, c.ended(err)
 	}
 	c.publish(newSnapshot(f, c.snapshot.Load().said), f.mark, wanted, began)
@@ -95,16 +94,6 @@ func (c *Catalog) publish(s *snapshot, mark string, wanted uint64, began time.Ti
 	c.status.LoadedAt, c.status.Took = began, time.Since(began)
 	close(c.loaded)
 	c.loaded = make(chan struct{})
-}
-
-// giveUp takes relations for what they were before the latest Refresh, if the load
-// that failed began after it.
-func (c *Catalog) giveUp(wanted uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if wanted == c.wanted {
-		c.snapshot.Store(c.snapshot.Load().settled())
-	}
 }
 
 // ended notes how a query ended, and tells of the first failure in a row.

@@ -8,9 +8,6 @@ type snapshot struct {
 	// safe tells of every function whether all that its name can mean reads only. A
 	// name is there with and without its schema. nil: nothing is known, or no longer.
 	safe map[name]bool
-	// loaded says that this came from a load, changing that the schema has changed
-	// since: any relation may be another one now.
-	loaded, changing bool
 	// shadowed are built-in functions of whose name a user has a risky one.
 	shadowed map[string]bool
 	// relations are the risky ones, with and without their schema.
@@ -36,7 +33,6 @@ func newSnapshot(f *facts, d *declared) *snapshot {
 		return s
 	}
 	why := risky(f, d)
-	s.loaded = true
 	s.judgeFunctions(f, why)
 	operators := map[string]bool{}
 	for _, o := range f.objects {
@@ -118,25 +114,14 @@ func (s *snapshot) watchCall(base string) {
 	s.words.add(base, found)
 }
 
-// forgotten is s after a change of the schema: without what it knows of functions,
-// and with all relations in doubt. The risks stay: without them nothing would be
-// safer.
+// forgotten is s after a change of the schema: without what it knows of functions.
+// The risks stay: without them nothing would be safer.
 func (s *snapshot) forgotten() *snapshot {
-	if !s.loaded || s.safe == nil && s.changing {
+	if s.safe == nil {
 		return s
 	}
 	next := *s
-	next.safe, next.changing = nil, true
-	return &next
-}
-
-// settled is s with relations being what they seem again.
-func (s *snapshot) settled() *snapshot {
-	if !s.changing {
-		return s
-	}
-	next := *s
-	next.changing = false
+	next.safe = nil
 	return &next
 }
 
@@ -166,9 +151,6 @@ func (s *snapshot) callReadsOnly(text string) bool {
 
 // risky reports whether a text that is a read as such names something risky.
 func (s *snapshot) risky(sql string) bool {
-	if s.changing && namesRelation(sql) {
-		return true
-	}
 	if s.words.kinds == 0 && len(s.operators) == 0 {
 		return false
 	}
@@ -179,18 +161,6 @@ func (s *snapshot) risky(sql string) bool {
 		found&foundAttribute != 0 && s.callsAttribute(sql) ||
 		found&foundRow != 0 && s.namesRow(sql) ||
 		s.usesOperator(sql)
-}
-
-// namesRelation reports whether the text names a relation that may have changed.
-// Those of the server itself do not.
-func namesRelation(sql string) bool {
-	named := false
-	sqlclass.Relations(sqlclass.PostgreSQL, sql, func(text string) bool {
-		n, ok := lookUp(text)
-		named = !ok || n.schema != "pg_catalog" && n.schema != "information_schema"
-		return !named
-	})
-	return named
 }
 
 func (s *snapshot) namesRisky(sql string) bool {

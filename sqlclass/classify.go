@@ -59,10 +59,32 @@ func (s *scan) result() Info {
 	if info.Class != Unknown || info.Flags&Multi != 0 || s.broken {
 		info.Flags &^= UnlistedCalls | SetsLocal
 	}
+	if info.Flags.Has(DDL) && redefines(s.lex.sql) {
+		info.Flags |= Redefines
+	}
 	if info.Class != Read && s.mayCommitAsync() {
 		info.Flags |= AsyncCommit
 	}
 	return info
+}
+
+// redefiners are words of DDL by which something else may do another thing, or be
+// kept elsewhere, under the name that it had. "view" also finds views, and a column
+// of that name: that costs a look at the catalogue.
+var redefiners = [...]string{
+	"view", "function", "routine", "aggregate", "language", "polic", "security", "operator", "domain", "type", "cast",
+	"rule", "extension", "logged", "inherit", "partition", "schema", "rename", "execute",
+}
+
+func redefines(sql string) bool {
+	for _, word := range redefiners {
+		for i := 0; i+len(word) <= len(sql); i++ {
+			if equalFold(sql[i:i+len(word)], word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayCommitAsync looks at the whole text, literals and comments included: the

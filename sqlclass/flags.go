@@ -33,12 +33,16 @@ const (
 	// parameters until the end of its transaction, by SET LOCAL or by set_config
 	// with TRUE as its last argument. Outside a transaction it does nothing.
 	SetsLocal
+	// Redefines marks DDL that may change what functions, views and names of the
+	// database do: everything but the likes of CREATE TABLE, TRUNCATE and COMMENT,
+	// by the words in its text.
+	Redefines
 )
 
 // Has reports whether all of want is set.
 func (f Flags) Has(want Flags) bool { return f&want == want }
 
-var flagNames = [...]string{"sets_session", "async_commit", "multi", "ddl", "tx_control", "unlisted_calls", "sets_local"}
+var flagNames = [...]string{"sets_session", "async_commit", "multi", "ddl", "tx_control", "unlisted_calls", "sets_local", "redefines"}
 
 // String lists the set flags in a fixed order, separated by "|". No flag is "".
 func (f Flags) String() string {

@@ -164,8 +164,35 @@ func TestVerbsAndFlags(t *testing.T) {
 	for _, tt := range tests {
 		want := sqlclass.Info{Class: tt.class, Verb: tt.verb, Flags: tt.flags}
 		got := sqlclass.Classify(sqlclass.PostgreSQL, tt.sql)
+		got.Flags &^= sqlclass.Redefines // TestRedefines
 		assert.Equal(t, want, got, "%s\nwant %s %s %q\ngot  %s %s %q", tt.sql,
 			want.Class, want.Verb, want.Flags, got.Class, got.Verb, got.Flags)
+	}
+}
+
+// DDL that leaves alone what functions and views do is told apart from the rest.
+func TestRedefines(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"CREATE TABLE t (id int)":               false,
+		"CREATE TEMP TABLE t AS SELECT 1":       false,
+		"TRUNCATE orders":                       false,
+		"CREATE INDEX ON t (id)":                false,
+		"ALTER TABLE t ADD COLUMN title text":   false,
+		"DROP TABLE t":                          false,
+		"COMMENT ON TABLE t IS 'x'":             false,
+		"SELECT * INTO copied FROM t":           false,
+		"SELECT my_view FROM t":                 false, // no DDL
+		"CREATE OR REPLACE VIEW v AS SELECT 1":  true,
+		"alter function f(int) volatile":        true,
+		"CREATE UNLOGGED TABLE t (id int)":      true,
+		"ALTER TABLE t SET LOGGED":              true,
+		"ALTER TABLE t RENAME TO v":             true,
+		"CREATE POLICY p ON t USING (f())":      true,
+		"CREATE TABLE t PARTITION OF u DEFAULT": true,
+		"CREATE EXTENSION hstore":               true,
+		"CREATE TABLE t (id int); CREATE RULE r AS ON SELECT TO t DO INSTEAD SELECT 1": true,
+	} {
+		assert.Equal(t, want, sqlclass.Classify(sqlclass.PostgreSQL, sql).Flags.Has(sqlclass.Redefines), sql)
 	}
 }
 
