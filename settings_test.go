@@ -123,7 +123,7 @@ func TestSettingsRowLevelSecurity(t *testing.T) {
 			}
 			all.Wait()
 			st := d.plugin.Status()
-			assert.Greater(t, st.ReplicaReads, uint64(100))
+			assert.Greater(t, st.ReplicaReads, uint64(20), "some of it ran on replicas")
 
 			// Own writes, under the policy.
 			ctx := tenant(nobody(), 3)

@@ -167,7 +167,7 @@ var All = []Mutant{
 		Mistake: "a preload goes where it likes, and not where its parent was read",
 		Edits: []Edit{
 			{"read.go", "if parent != nil && parent.ran && parent.at == nil {", "if parent != nil && parent.ran && parent.at == nil && parent.pinned {"},
-			{"read.go", "if parent != nil && parent.at != nil && parent.at.index < 64 {", "if parent != nil && parent.at != nil && parent.at.index > 64 {"},
+			{"read.go", "if parent != nil && (parent.at == nil || parent.at.index >= 64) {", "if parent != nil && (parent.at == nil || parent.at.index >= 0) {"},
 		},
 		Args: "-faults delay,slow_upstream -ways post,create,preload,place",
 	},
