@@ -10,6 +10,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
+
+	"github.com/readsplit/readsplit/internal/dialect"
 )
 
 // dialer makes connections to one server the way its dialector does, with
@@ -41,7 +43,7 @@ func newDialer(d gorm.Dialector) (*dialer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its pool of type %T is not a *sql.DB, which is needed to make connections: %w", scratch.Statement.ConnPool, err)
 	}
-	return &dialer{db: db, owned: !hasOwnPool(d)}, nil
+	return &dialer{db: db, owned: !dialect.HasOwnPool(d)}, nil
 }
 
 // withoutDSN returns the message of a driver that could not parse its DSN. Drivers
@@ -52,39 +54,10 @@ func withoutDSN(err error, d gorm.Dialector) string {
 	if first, last := strings.Index(text, "`"), strings.LastIndex(text, "`"); first < last {
 		text = text[:first] + "its DSN" + text[last+1:]
 	}
-	if dsn := field(d, "DSN"); dsn.IsValid() && dsn.Kind() == reflect.String && dsn.Len() > 0 {
+	if dsn := dialect.Field(d, "DSN"); dsn.IsValid() && dsn.Kind() == reflect.String && dsn.Len() > 0 {
 		text = strings.ReplaceAll(text, dsn.String(), "its DSN")
 	}
 	return text
-}
-
-// hasOwnPool reports whether the application gave the dialector a pool of its
-// own, in a field Conn of its configuration, as GORM's dialectors call it.
-func hasOwnPool(d gorm.Dialector) bool {
-	c := field(d, "Conn")
-	return c.IsValid() && c.Kind() == reflect.Interface && !c.IsNil()
-}
-
-// field returns a field of a dialector's configuration, the zero Value where it
-// has none of that name.
-func field(d gorm.Dialector, name string) reflect.Value {
-	for {
-		w, ok := d.(interface{ Unwrap() gorm.Dialector })
-		if !ok {
-			break
-		}
-		d = w.Unwrap()
-	}
-	v := reflect.Indirect(reflect.ValueOf(d))
-	if v.Kind() == reflect.Struct {
-		if c := v.FieldByName("Config"); c.IsValid() {
-			v = reflect.Indirect(c)
-		}
-	}
-	if v.Kind() != reflect.Struct {
-		return reflect.Value{}
-	}
-	return v.FieldByName(name)
 }
 
 // scarce reports whether the pool is the application's and so small that a

@@ -20,11 +20,11 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 		case monitor.StateBalanced:
 			db.Logger.Warn(ctx, "readsplit: replica %q answers as several servers: what one connection says is not true of the next, so no read that asks for anything goes there; give each server a name of its own in Config.Replicas", c.Server)
 		case monitor.StateStandby:
-			db.Logger.Error(ctx, "readsplit: the primary is in recovery: it is a standby; is its address right (gorm.Open, Config.Primary, Resolver.Primary, dbresolver's Sources)?")
+			db.Logger.Error(ctx, "readsplit: %s is in recovery: it is a standby; is its address right (gorm.Open, Config.Primary, Resolver.Primary, dbresolver's Sources)?", c.Server)
 		case monitor.StateDown:
 			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
 		case monitor.StateNewHistory:
-			db.Logger.Warn(ctx, "readsplit: the primary restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while")
+			db.Logger.Warn(ctx, "readsplit: %s restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while", c.Server)
 		case monitor.StateUp:
 			// As loud as going down: at GORM's usual level the end of an incident
 			// would not show.

@@ -21,6 +21,7 @@ type readOnlyTx struct {
 	router *router
 	ctx    context.Context
 	opts   sql.TxOptions
+	wish   *wish // of the handle that began it
 
 	mu         sync.Mutex
 	replica    *sql.Tx
@@ -115,7 +116,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 // or on the primary.
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
-	r := &route{router: t.router}
+	r := &route{router: t.router, wish: t.wish}
 	err := r.read(ctx, func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
@@ -187,7 +188,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return 0, true
 	}
-	r := &route{router: t.router, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
+	r := &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	return reason, err == nil && s == t.server
 }
@@ -239,13 +240,28 @@ func (t *readOnlyTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt 
 		return tx.StmtContext(ctx, stmt)
 	}
 	if stateful {
-		t.keep(text, nil) // with which arguments it runs is not seen, and such a text has none
+		if strings.Contains(text, "$") {
+			// With which arguments it will run is not seen, so that it could not be run
+			// again on the primary: it is better there from now on.
+			return t.preparedOnPrimary(ctx, stmt)
+		}
+		t.keep(text, nil)
 	}
 	prepared, err := tx.PrepareContext(ctx, text)
 	if err != nil {
 		return failing{err}.stmt()
 	}
 	return prepared
+}
+
+func (t *readOnlyTx) preparedOnPrimary(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
+	t.mu.Lock()
+	tx, err := t.moveToPrimary(policy.ReasonUnknownStatement)
+	t.mu.Unlock()
+	if err != nil {
+		return failing{err}.stmt()
+	}
+	return tx.StmtContext(ctx, stmt)
 }
 
 // ExecContext implements gorm.ConnPool.

@@ -78,7 +78,7 @@ func databaseOf(pool gorm.ConnPool) (*sql.DB, error) {
 }
 
 func (rt *router) ping() error {
-	if pinger, ok := rt.primary.(interface{ Ping() error }); ok {
+	if pinger, ok := rt.target().(interface{ Ping() error }); ok {
 		return pinger.Ping()
 	}
 	return nil

@@ -78,7 +78,7 @@ func (r *route) child(stmt *gorm.Statement, prepared *gorm.PreparedStmtDB, pinne
 	}
 	switch {
 	case r.waiting:
-		c.wish, c.parent, c.pinned, c.bound = r.wish, r.parent, pinned || r.pinned, r.bound
+		c.wish, c.parent, c.holder, c.pinned, c.bound = r.wish, r.parent, r.holder, pinned || r.pinned, r.bound
 	case r.done.Load():
 		c.wish = r.wish
 		if h := r.holder; h != nil && !h.done.Load() {
@@ -131,17 +131,13 @@ func (r *route) on(s *server) runner {
 // the one whose statement is over stays as it is, for those who ask what was
 // decided, and several goroutines may hold it.
 func (r *route) next() *route {
-	switch {
-	case r.waiting:
-		c := r.child(nil, nil, false)
-		c.router = r.router
-		c.heed(c.wish)
-		return c
-	case r.done.Load():
-		return &route{router: r.router, prepared: r.prepared}
-	default:
+	if !r.waiting && !r.done.Load() {
 		return r
 	}
+	c := r.child(nil, nil, false)
+	c.router = r.router
+	c.heed(c.wish)
+	return c
 }
 
 // end ends the statement. The handle keeps the route, but not what the statement
@@ -364,10 +360,12 @@ func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		}
 		if r.wish.read && !r.pinned {
 			opts = readOnly(opts)
-			ctx = with(ctx, func(m *marks) { m.mode, m.group = r.mode(m), r.group(m) })
 		}
 	}
 	tx, err := r.router.begin(ctx, opts)
+	if ro, ok := tx.(*readOnlyTx); ok && ro != nil {
+		ro.wish = r.wish
+	}
 	if t, ok := tx.(gorm.Tx); ok && r.prepared != nil && r.router.prepared == nil {
 		return &gorm.PreparedStmtTX{Tx: t, PreparedStmtDB: r.prepared}, err
 	}
@@ -377,10 +375,12 @@ func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 // GetDBConn implements gorm.GetDBConnector.
 func (r *route) GetDBConn() (*sql.DB, error) {
 	switch {
-	case r.wish == nil || !r.wish.write && !r.wish.read && r.wish.router == nil:
+	case r.wish == nil:
 		return r.router.plugin.baseDB()
 	case r.wish.err != nil:
 		return nil, r.wish.err
+	case !r.wish.write && !r.wish.read && r.wish.router == nil:
+		return r.router.plugin.baseDB()
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
 		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil {

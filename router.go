@@ -177,7 +177,11 @@ func (rt *router) prepare() {
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
 	rt.monitor = monitor.New(cfg)
-	if rt.watched && len(rt.servers) > 0 {
+	switch {
+	case !rt.watched || len(rt.servers) == 0:
+	case rt.opened == nil && rt != p.main && p.main.catalog != nil:
+		rt.catalog = p.main.catalog // of the same database
+	default:
 		rt.catalog = rt.newCatalog()
 	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}

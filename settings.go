@@ -32,8 +32,14 @@ func (p *Plugin) wanted(ctx context.Context) (s settings, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("readsplit: Config.Settings: %w", err)
 	}
-	for name := range given {
-		switch strings.ToLower(name) {
+	s = make(settings, len(given))
+	for name, value := range given {
+		name = strings.ToLower(name) // to the server their case makes no difference
+		if _, twice := s[name]; twice {
+			return nil, fmt.Errorf("readsplit: Config.Settings returned %q twice, in different case: name it once", name)
+		}
+		s[name] = value
+		switch name {
 		case "session_authorization":
 			// The server forgets the role with it, and the next context would run
 			// without the one that it wants.
@@ -44,7 +50,7 @@ func (p *Plugin) wanted(ctx context.Context) (s settings, err error) {
 			return nil, fmt.Errorf("readsplit: Config.Settings returned %q, by which the plugin keeps writes away from replicas: leave it out; ask for it with the options of a transaction", name)
 		}
 	}
-	return given, nil
+	return s, nil
 }
 
 // applied is the state of one connection's settings.
@@ -245,7 +251,7 @@ func (b borrowing) Connect(ctx context.Context) (driver.Conn, error) {
 	h.lent = true
 	h.settings = applied{wanted: b.rt.plugin.wanted, changed: func(s settings) {
 		for name := range s {
-			if strings.EqualFold(name, "synchronous_commit") {
+			if name == "synchronous_commit" {
 				b.rt.monitor.MarkAsync() // as a SET that passes through
 			}
 		}

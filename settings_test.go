@@ -166,6 +166,8 @@ func TestSettingsErrors(t *testing.T) {
 		require.ErrorContains(t, run(), "leave it out")
 		given = map[string]string{"session_authorization": "app"}
 		require.ErrorContains(t, run(), "return role instead")
+		given = map[string]string{"app.tenant": "1", "App.Tenant": "2"}
+		require.ErrorContains(t, run(), "twice")
 		given = map[string]string{"TimeZone": "Nowhere/Land"}
 		require.ErrorContains(t, run(), "cannot be set")
 		given = map[string]string{"no setting": "x"}
@@ -213,7 +215,7 @@ func TestSettingsSearchPathOfOtherShape(t *testing.T) {
 		c.Pool.MaxOpen = 1
 		c.Settings = func(ctx context.Context) (map[string]string, error) {
 			if t, ok := ctx.Value(tenantKey{}).(string); ok {
-				return map[string]string{"search_path": "s" + t}, nil
+				return map[string]string{[]string{"search_path", "Search_Path"}[len(t)%2]: "s" + t}, nil
 			}
 			return nil, nil
 		}

@@ -86,6 +86,7 @@ func TestT07MissingCallbacks(t *testing.T) {
 	p := readsplit.New(readsplit.Config{MaxLag: readsplit.Off, Replicas: x.replicas()})
 	require.NoError(t, db.Use(p))
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
+	eventually(t, "reads go to a replica", func() bool { return isReplica(served(t, db)) })
 	x.stale(t)
 	db = db.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))
 	reads(t, db, false, "one")

@@ -40,7 +40,8 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		return
 	}
 	outer, prepared := unwrap(stmt.ConnPool)
-	r := &route{router: p.main, prepared: prepared, wish: p.wishOf(stmt), waiting: true}
+	r := &route{prepared: prepared}
+	wish := p.wishOf(stmt)
 	switch pool := outer.(type) {
 	case *route:
 		if pool.router.plugin != p {
@@ -48,19 +49,15 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		}
 		if pool.stmt == stmt && !pool.done.Load() {
 			// Added by a callback, to the statement that runs.
-			if r.wish.err != nil {
-				_ = db.AddError(r.wish.err)
+			if wish.err != nil {
+				_ = db.AddError(wish.err)
 			}
-			pool.heed(r.wish)
+			pool.heed(wish)
 			return
 		}
-		if prepared == nil {
-			r.prepared = pool.prepared
-		}
-		r.pinned, r.parent = pool.pinned, pool.parent
-		if !pool.done.Load() && pool.stmt != nil {
-			r.parent = pool
-		}
+		// What it belongs to holds for whatever comes of the handle: in a hook of a
+		// write that is the primary.
+		r = pool.child(nil, prepared, false)
 	case *rootPool:
 		if pool.router.plugin != p {
 			return
@@ -70,8 +67,13 @@ func (p *Plugin) wishes(db *gorm.DB) {
 			return // a transaction, a connection of the application's own
 		}
 	}
-	if r.wish.router != nil {
-		r.router = r.wish.router
+	r.wish, r.waiting = wish, true
+	switch {
+	case r.bound:
+	case wish.router != nil:
+		r.router = wish.router
+	default:
+		r.router = p.main
 	}
 	stmt.ConnPool = r
 }

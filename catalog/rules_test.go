@@ -332,13 +332,13 @@ func TestSettingWithARisk(t *testing.T) {
 	c := running(t, catalog.Config{DB: primary})
 	for text, want := range map[string]sqlclass.Flags{
 		"SELECT set_config('app.a', 'b', true)":                             sqlclass.SetsLocal,
-		"SELECT set_config('app.a', 'b', true), * FROM t":                   sqlclass.SetsLocal,
+		"SELECT set_config('app.a', 'b', true), * FROM t":                   0, // to the lexer any relation may be a view
 		"SELECT set_config('app.a', 'b', true), * FROM v_vola":              0,
 		"SELECT set_config('app.a', 'b', true), * FROM quick":               0,
 		"SELECT set_config('app.a', 'b', true), 1::checked":                 0,
 		"SELECT set_config('app.a', 'b', true), (v).taken FROM t":           0,
 		"SELECT set_config('app.a', 'b', true), id ==> id FROM t":           0,
-		"SELECT set_config('app.a', 'b', true), * FROM other.v_plain2":      sqlclass.SetsLocal,
+		"SELECT set_config('app.a', 'b', true), * FROM other.v_plain2":      0,
 		"SELECT set_config('synchronous_commit', 'off', true) FROM v_locks": sqlclass.AsyncCommit,
 		"SET LOCAL app.checked = 'checked'":                                 sqlclass.SetsLocal,
 		"SELECT set_config('app.a', 'b', true), stab(id) FROM v_vola":       0,

@@ -43,13 +43,19 @@ func (b *policyBalancer) Pick(_ *policy.Query, candidates []policy.Candidate) in
 			return 0 // a replica that was added just now
 		}
 	}
-	b.mu.Lock()
-	chosen := b.policy.Resolve(offered)
-	b.mu.Unlock()
+	chosen := b.resolve(offered)
 	for i, pool := range offered {
 		if pool == chosen {
 			return i
 		}
 	}
 	return 0
+}
+
+// resolve asks the Policy. Were the lock kept when it panics, every later read
+// would wait for it.
+func (b *policyBalancer) resolve(offered []gorm.ConnPool) gorm.ConnPool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.policy.Resolve(offered)
 }

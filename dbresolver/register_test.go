@@ -1,11 +1,16 @@
 package dbresolver_test
 
 import (
+	"context"
+	"database/sql"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	upstream "gorm.io/plugin/dbresolver"
 
@@ -140,11 +145,59 @@ func TestUseOfNothing(t *testing.T) {
 		require.ErrorIs(t, err, readsplit.ErrUnknownGroup)
 		require.ErrorContains(t, err, `"user" in Clauses(dbresolver.Use): the resolvers, tables of resolvers and groups are products, reports, users`)
 	}
+	_, err := db.Clauses(dbresolver.Use("user")).DB()
+	require.ErrorIs(t, err, readsplit.ErrUnknownGroup, "and of the pool that is asked for")
 	eventually(t, "the group to serve", func() bool {
 		return orderServer(t, db.Clauses(dbresolver.Use("reports"))) == "main/replica1"
 	})
 	for range 20 {
 		assert.Equal(t, "main/replica1", orderServer(t, db.Clauses(dbresolver.Use("reports"))))
+		// A transaction that was asked of a group, with a session and without.
+		for _, ctx := range []context.Context{t.Context(), readsplit.WithSession(t.Context(), readsplit.NewSession())} {
+			tx := db.WithContext(ctx).Clauses(dbresolver.Use("reports"), dbresolver.Read).Begin()
+			assert.Equal(t, "main/replica1", orderServer(t, tx))
+			require.NoError(t, tx.Commit().Error)
+		}
+	}
+}
+
+// Looking at several sources closes no pool of the application's.
+func TestSourcesOfTheApplication(t *testing.T) {
+	e := newEnv(t)
+	pool, err := sql.Open("pgx", mainCluster.Primary().DSNFor(e.name))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	e.open(t, gorm.Config{}, dbresolver.Register(dbresolver.Config{
+		Sources: []gorm.Dialector{postgres.New(postgres.Config{Conn: pool}), e.on(mainCluster.Primary())},
+	}))
+	require.NoError(t, pool.Ping())
+}
+
+// A policy that panics fails its statement, not every later one.
+func TestPolicyThatPanics(t *testing.T) {
+	e := newEnv(t)
+	var bad atomic.Bool
+	db := e.open(t, gorm.Config{}, dbresolver.Register(dbresolver.Config{
+		Replicas: e.replicas(),
+		Policy: dbresolver.PolicyFunc(func(pools []gorm.ConnPool) gorm.ConnPool {
+			if bad.Load() {
+				panic("bad policy")
+			}
+			return pools[0]
+		}),
+	}))
+	eventually(t, "both replicas to serve", func() (panicked bool) {
+		defer func() { panicked = recover() != nil; bad.Store(false) }()
+		bad.Store(true)
+		return orderServer(t, db) == ""
+	})
+	done := make(chan string, 1)
+	go func() { done <- orderServer(t, db) }()
+	select {
+	case server := <-done:
+		assert.Contains(t, mainReplicas, server)
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "reads wait for a policy that has panicked")
 	}
 }
 

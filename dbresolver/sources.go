@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/readsplit/readsplit/internal/dialect"
 	"github.com/readsplit/readsplit/lsn"
 )
 
@@ -45,7 +46,7 @@ func primaryOf(sources []gorm.Dialector) (gorm.Dialector, error) {
 	return sources[max(chosen, 0)], nil
 }
 
-// identify asks a server who it is, over a connection that is closed again.
+// identify asks a server who it is, over a pool that is closed again.
 func identify(d gorm.Dialector) (lsn.Server, error) {
 	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true})
 	if err != nil {
@@ -59,7 +60,10 @@ func identify(d gorm.Dialector) (lsn.Server, error) {
 	defer cancel()
 	var text string
 	err = pool.QueryRowContext(ctx, lsn.FullSQL).Scan(&text)
-	if err = errors.Join(err, pool.Close()); err != nil {
+	if !dialect.HasOwnPool(d) { // else it is the application's, which goes on using it
+		err = errors.Join(err, pool.Close())
+	}
+	if err != nil {
 		return lsn.Server{}, err
 	}
 	sample, err := lsn.ParseSample(text)

@@ -59,6 +59,9 @@ func (s *scan) result() Info {
 	if info.Class != Unknown || info.Flags&Multi != 0 || s.broken {
 		info.Flags &^= UnlistedCalls | SetsLocal
 	}
+	if info.Flags.Has(SetsLocal) && info.Verb != Set && namesRelation(s.lex.dialect, s.lex.sql) {
+		info.Flags &^= SetsLocal // it may be a view, and do anything
+	}
 	if info.Flags.Has(DDL) && redefines(s.lex.sql) {
 		info.Flags |= Redefines
 	}
@@ -66,6 +69,14 @@ func (s *scan) result() Info {
 		info.Flags |= AsyncCommit
 	}
 	return info
+}
+
+func namesRelation(d Dialect, sql string) (named bool) {
+	Relations(d, sql, func(string) bool {
+		named = true
+		return false
+	})
+	return named
 }
 
 // redefiners are words of DDL by which something else may do another thing, or be

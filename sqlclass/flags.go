@@ -31,7 +31,8 @@ const (
 	UnlistedCalls
 	// SetsLocal marks a text whose class is Unknown for one reason alone: it sets
 	// parameters until the end of its transaction, by SET LOCAL or by set_config
-	// with TRUE as its last argument. Outside a transaction it does nothing.
+	// with TRUE as its last argument in a query that names no relation. Outside a
+	// transaction it does nothing.
 	SetsLocal
 	// Redefines marks DDL that may change what functions, views and names of the
 	// database do: everything but the likes of CREATE TABLE, TRUNCATE and COMMENT,

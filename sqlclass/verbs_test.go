@@ -66,6 +66,8 @@ func TestVerbsAndFlags(t *testing.T) {
 		{"SELECT set_config('a', $1, is_local => true)", sqlclass.Unknown, sqlclass.Select, set},
 		{"SELECT set_config('a', $1, true OR false)", sqlclass.Unknown, sqlclass.Select, set},
 		{"SELECT set_config('a', 'x,true)', $2)", sqlclass.Unknown, sqlclass.Select, set},
+		{"SELECT set_config('a', $1, true), n FROM hiding_view", sqlclass.Unknown, sqlclass.Select, 0},
+		{"SELECT set_config('a', (SELECT name FROM t), true)", sqlclass.Unknown, sqlclass.Select, 0},
 		{"SELECT set_config('a', $1, true), f(1)", sqlclass.Unknown, sqlclass.Select, 0},
 		{"SELECT set_config('a', $1, true), nextval('s')", sqlclass.Write, sqlclass.Select, 0},
 		{"SELECT set_config('a', $1, true) FROM t FOR UPDATE", sqlclass.Unknown, sqlclass.Select, 0},

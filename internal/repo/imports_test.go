@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "internal/dialect", "lsn", "monitor", "policy", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -40,10 +40,12 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
-	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "lsn", "policy"},
+	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
+	// What dialectors keep in their configuration.
+	"internal/dialect": {"gorm.io/gorm"},
 	// Tests alone, of everything from outside.
 	"internal/corpus": {},
 	"internal/repo":   {},
