@@ -67,6 +67,8 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 		q: q, s: s, load: load, now: now,
 		bound: lagBound(q, d.limits.MaxLag),
 		left:  max(d.limits.MaxWait-max(q.Waited, 0), 0),
+
+		ejected: q.TryEjected,
 	}
 	if reason := d.request(&in, t); reason != ReasonNone {
 		return Decision{Target: ToPrimary, Reason: reason}
@@ -76,6 +78,15 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	defer d.scratch.Put(sc)
 
 	out := d.filter(&in, sc, t)
+	if sc.n == 0 && out.slow {
+		in.quick = true
+		out = d.filter(&in, sc, t)
+	}
+	if sc.n == 0 && out.ejected && s.Primary.Lost {
+		// There is nobody else: whoever is ejected is tried.
+		in.ejected, in.quick = true, true
+		out = d.filter(&in, sc, t)
+	}
 	switch {
 	case sc.n > 0:
 		return Decision{Target: ToReplica, Replica: d.pick(&in, sc), Reason: claim(q)}
@@ -121,7 +132,7 @@ func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
 	case d.limits.RefuseWhenLost:
 		return Decision{Target: Refuse, Reason: ReasonPrimaryLostRefused}
 	}
-	in.lifted = true
+	in.lifted, in.ejected, in.quick = true, true, true
 	t.lift()
 	out := d.filter(in, sc, t)
 	if sc.n > 0 {

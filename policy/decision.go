@@ -34,6 +34,9 @@ type Limits struct {
 	MaxLag       time.Duration
 	MaxSampleAge time.Duration
 	MaxWait      time.Duration // 0: never wait
+	// SlowStart is how long a replica that came back takes to get its whole share of
+	// reads; 0: none.
+	SlowStart time.Duration
 	// RefuseWhenLost is PrimaryLost: Refuse.
 	RefuseWhenLost bool
 }

@@ -73,12 +73,12 @@ func ExampleDecider_Explain() {
 	fmt.Print(d.Explain(&policy.Query{Statement: policy.Read, Need: write}, twoReplicas(), nil, noon))
 	// Output:
 	// replica pg2: caught_up
-	//   request  ok:  statement, context, session
+	//   request  ok:  statement, context, traffic, session
 	//   pg2      chosen, 0 in flight
-	//            ok:  untried, group, role (standby), up, news (100ms old, at most 1s), single, lag (200ms, at most 2s), position (at 0/3E8, needs 0/3E8)
+	//            ok:  untried, group, drained, role (standby), up, news (100ms old, at most 1s), ejected, single, lag (200ms, at most 2s), position (at 0/3E8, needs 0/3E8), slow_start
 	//   pg3      behind_session
 	//            no:  position behind_session (at 0/384, needs 0/3E8, catches up in 1ms, 5ms left to wait)
-	//            ok:  untried, group, role (standby), up, news (100ms old, at most 1s), single, lag (200ms, at most 2s)
+	//            ok:  untried, group, drained, role (standby), up, news (100ms old, at most 1s), ejected, single, lag (200ms, at most 2s), slow_start
 }
 
 func ExampleSticky() {

@@ -16,6 +16,10 @@ type input struct {
 	left  time.Duration // that may still be waited
 	// lifted leaves out the bounds on staleness, because the primary is lost.
 	lifted bool
+	// ejected offers replicas that are ejected too.
+	ejected bool
+	// quick leaves out the slow start, because nobody else serves the read.
+	quick bool
 }
 
 // scratch holds the candidates of one decision. It is reused from decision to
@@ -29,6 +33,8 @@ type scratch struct {
 // outcome is what judging the replicas gave besides the candidates.
 type outcome struct {
 	objection Reason // the most telling one
+	slow      bool   // some replica has nothing against it but its slow start
+	ejected   bool   // some replica was left out because it is ejected
 	canWait   bool   // some replica only lacks the session's position, and may reach it in time
 }
 
@@ -53,8 +59,13 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 		case telling[reason] > telling[out.objection]:
 			out.objection = reason
 		}
-		if reason == ReasonBehindSession && in.canWait(r) {
+		switch {
+		case reason == ReasonBehindSession && in.canWait(r):
 			out.canWait = true
+		case reason == ReasonSlowStart:
+			out.slow = true
+		case reason == ReasonEjected:
+			out.ejected = true
 		}
 		if i++; i == n {
 			i = 0
@@ -103,6 +114,9 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	if reason := ruleGroup(in.q, r); reason != ReasonNone {
 		return reason
 	}
+	if reason := ruleDrained(r); reason != ReasonNone {
+		return reason
+	}
 	if reason := ruleRole(r); reason != ReasonNone {
 		return reason
 	}
@@ -110,6 +124,9 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 		return reason
 	}
 	if reason := ruleNews(r, in.now, d.limits.MaxSampleAge); reason != ReasonNone {
+		return reason
+	}
+	if reason := in.isEjected(r); reason != ReasonNone {
 		return reason
 	}
 	if reason := ruleSingle(in.q, r); reason != ReasonNone {
@@ -133,7 +150,24 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 			return reason
 		}
 	}
+	if behind == ReasonNone {
+		return d.isSlow(in, r, index)
+	}
 	return behind
+}
+
+func (in *input) isEjected(r *Replica) Reason {
+	if in.ejected {
+		return ReasonNone
+	}
+	return ruleEjected(r, in.now)
+}
+
+func (d *Decider) isSlow(in *input, r *Replica, index int) Reason {
+	if in.quick {
+		return ReasonNone
+	}
+	return ruleSlowStart(in.q, r, index, in.now, d.limits.SlowStart)
 }
 
 // bounds reports whether r objects to staleness, which is lifted while the

@@ -40,7 +40,7 @@ func TestDecideAgainstOracle(t *testing.T) {
 		policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica, policy.ReasonPrimaryLost,
 		policy.ReasonWrite, policy.ReasonLockingRead, policy.ReasonUnknownStatement, policy.ReasonFresh, policy.ReasonNoReplicas,
 		policy.ReasonGroupEmpty, policy.ReasonPreferPrimary, policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending,
-		policy.ReasonFailedThisRead, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
+		policy.ReasonFailedThisRead, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
 		policy.ReasonOldNews, policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonLagUnknown, policy.ReasonLagging,
 		policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven,
 	} {
@@ -82,6 +82,8 @@ func disagreement(c *policytest.Case, got policy.Decision) string {
 		return fmt.Sprintf("replica %d (%v) must not serve this", got.Replica, got.Reason)
 	case got.Target == policy.ToReplica && (got.Reason == policy.ReasonPrimaryLost) != (may == 0):
 		return fmt.Sprintf("reason %v with %d replicas within bounds", got.Reason, may)
+	case got.Target == policy.ToReplica && s.Replicas[got.Replica].EjectedUntil.After(c.Now) && !q.TryEjected && trusted(c, within) > 0:
+		return fmt.Sprintf("replica %d is ejected, and another may serve this", got.Replica)
 	case got.Target == policy.Wait && (got.Wait <= 0 || got.Wait+max(q.Waited, 0) != c.Limits.MaxWait):
 		return fmt.Sprintf("waits %v after %v, of %v", got.Wait, q.Waited, c.Limits.MaxWait)
 	case got.Target != policy.Wait && got.Wait != 0:
@@ -99,10 +101,20 @@ func count(b bool) int {
 	return 0
 }
 
+// trusted counts the replicas that may serve c and are not ejected.
+func trusted(c *policytest.Case, within policy.Limits) (n int) {
+	for i, r := range c.Snapshot.Replicas {
+		if !r.EjectedUntil.After(c.Now) {
+			n += count(policytest.MayServe(within, &c.Query, &c.Snapshot, i, c.Now))
+		}
+	}
+	return n
+}
+
 func inGroup(q *policy.Query, s *policy.Snapshot) bool {
 	for i := range s.Replicas {
 		for _, g := range s.Replicas[i].Groups {
-			if g == q.Group {
+			if g == q.Group && !s.Replicas[i].Gone {
 				return true
 			}
 		}
@@ -145,6 +157,7 @@ func firstObjection(verdicts []policy.Verdict, lifted bool) policy.Reason {
 		case v.Reason == policy.ReasonNone || lifted && bound:
 		case v.Reason == policy.ReasonBehindSession:
 			behind = v.Reason
+		case v.Rule == "slow_start" && behind != policy.ReasonNone:
 		default:
 			return v.Reason
 		}

@@ -49,6 +49,12 @@ type Query struct {
 	// Zone is the caller's own zone, for a balancer that prefers it.
 	Zone string
 
+	// Withheld is why an operator keeps this read on the primary ([Traffic]);
+	// ReasonNone: nobody does.
+	Withheld Reason
+	// TryEjected offers replicas that are ejected too: this read is their trial.
+	TryEjected bool
+
 	// Need is the position that the read's session must see; zero: none.
 	Need lsn.Position
 	// Pending says that the session wrote and that no position covering the

@@ -54,6 +54,14 @@ const (
 	// ReasonPreferPrimary: the configuration prefers the primary, and the
 	// context did not ask for a replica.
 	ReasonPreferPrimary
+	// ReasonKillSwitch: an operator keeps every read on the primary, see [Traffic].
+	ReasonKillSwitch
+	// ReasonPercent: the read is of the share that an operator keeps on the
+	// primary, see [Traffic].
+	ReasonPercent
+	// ReasonShadow: a replica was right for the read, and an operator wants to see
+	// decisions without following them, see [Traffic].
+	ReasonShadow
 	// ReasonInTransaction: the statement is part of a transaction on the primary.
 	ReasonInTransaction
 	// ReasonPinned: the statement belongs to something that holds the primary: a
@@ -98,6 +106,8 @@ const (
 
 	// ReasonNotInGroup: the replica is not in the group that the context names.
 	ReasonNotInGroup
+	// ReasonDrained: an operator has taken the replica out of service.
+	ReasonDrained
 	// ReasonFailedThisRead: this read was tried on the replica and failed.
 	ReasonFailedThisRead
 	// ReasonNotAStandby: the server is a primary. Correct its address, or allow it
@@ -112,6 +122,9 @@ const (
 	// ReasonOldNews: the newest sample is too old to prove anything. The process
 	// or the network is overloaded, or the monitor is stopped.
 	ReasonOldNews
+	// ReasonEjected: the replica answers its probes, and reads failed on it one after
+	// the other. It is tried again after a while. Look at its log.
+	ReasonEjected
 	// ReasonBalanced: the name answers as several servers, so what one connection
 	// says is not true of the next. Configure the servers one by one.
 	ReasonBalanced
@@ -125,6 +138,9 @@ const (
 	// ReasonLagging: the replica's staleness may be over the bound. Look at its
 	// replay: load, a paused replay, a conflict with a long query, the network.
 	ReasonLagging
+	// ReasonSlowStart: the replica came back a moment ago, and this read is not of
+	// the share that it gets meanwhile. Only where another replica serves the read.
+	ReasonSlowStart
 	// ReasonBehindSession: the replica has not replayed the session's own writes,
 	// and a wait was not possible or not likely to help. Many of these: the
 	// replicas are slower than the users; use sessions, or raise the wait.

@@ -21,7 +21,7 @@ func ruleContext(q *Query, s *Snapshot) Reason {
 	switch {
 	case q.Mode == Fresh || q.Mode > AnyReplica:
 		return ReasonFresh
-	case len(s.Replicas) == 0:
+	case s.empty():
 		return ReasonNoReplicas
 	case q.Group != "" && !s.has(q.Group):
 		return ReasonGroupEmpty
@@ -31,9 +31,22 @@ func ruleContext(q *Query, s *Snapshot) Reason {
 	return ReasonNone
 }
 
+// ruleTraffic answers for what an operator has set, whatever the read asks for.
+func ruleTraffic(q *Query) Reason { return q.Withheld }
+
+// empty reports whether there is no replica, or none any more.
+func (s *Snapshot) empty() bool {
+	for i := range s.Replicas {
+		if !s.Replicas[i].Gone {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Snapshot) has(group string) bool {
 	for i := range s.Replicas {
-		if s.Replicas[i].in(group) {
+		if !s.Replicas[i].Gone && s.Replicas[i].in(group) {
 			return true
 		}
 	}
@@ -60,6 +73,9 @@ func (d *Decider) request(in *input, t *Trace) Reason {
 		return reason
 	}
 	if reason := t.request("context", ruleContext(in.q, in.s)); reason != ReasonNone {
+		return reason
+	}
+	if reason := t.request("traffic", ruleTraffic(in.q)); reason != ReasonNone {
 		return reason
 	}
 	if reason := t.request("session", ruleSession(in.q)); reason != ReasonNone {

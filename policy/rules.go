@@ -23,6 +23,52 @@ func ruleGroup(q *Query, r *Replica) Reason {
 	return ReasonNotInGroup
 }
 
+func ruleDrained(r *Replica) Reason {
+	if r.Drained || r.Gone {
+		return ReasonDrained
+	}
+	return ReasonNone
+}
+
+// ruleEjected leaves a server alone on which reads failed one after the other,
+// although its probes succeed: without it every read would pay an attempt there.
+func ruleEjected(r *Replica, now time.Time) Reason {
+	if now.Before(r.EjectedUntil) {
+		return ReasonEjected
+	}
+	return ReasonNone
+}
+
+// ruleSlowStart gives a server that came back a share of its reads that grows to
+// all of them: its caches are cold, and all at once could throw it out again. The
+// chance is the query's own, and another one than the balancer's, which would
+// otherwise choose among few of its numbers.
+func ruleSlowStart(q *Query, r *Replica, index int, now time.Time, over time.Duration) Reason {
+	if r.Since.IsZero() || over <= 0 {
+		return ReasonNone
+	}
+	passed := now.Sub(r.Since)
+	if passed >= over {
+		return ReasonNone
+	}
+	share := max(float64(passed)/float64(over), leastShare)
+	if chance(q.Random, index) < share {
+		return ReasonNone
+	}
+	return ReasonSlowStart
+}
+
+// leastShare is the share of its reads that a server gets as soon as it is back.
+const leastShare = 0.1
+
+// chance is a number in [0, 1) that follows from a random number and an index.
+func chance(random uint64, index int) float64 {
+	x := (random + uint64(index+1)*0x9e3779b97f4a7c15)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return float64((x^x>>31)>>11) / (1 << 53)
+}
+
 func (r *Replica) in(group string) bool {
 	for _, g := range r.Groups {
 		if g == group {

@@ -51,6 +51,17 @@ type Replica struct {
 	// standby is not read from, unless AllowPrimary.
 	Role         Role
 	AllowPrimary bool
+	// Gone says that the replica was removed from the configuration while reads
+	// ran: the place in the list stays, so that the others keep theirs.
+	Gone bool
+	// Drained says that an operator has taken the replica out of service.
+	Drained bool
+	// EjectedUntil is until when the replica is left alone because reads failed on
+	// it one after the other; zero: it is not.
+	EjectedUntil time.Time
+	// Since is when the replica came back after it was away, for a slow start; zero:
+	// it never was.
+	Since time.Time
 	// Up says that the newest probe succeeded and that nothing has made it void
 	// since (a crash, a restart, a broken connection).
 	Up bool

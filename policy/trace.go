@@ -75,9 +75,11 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 	verdicts := []Verdict{
 		{"untried", ruleUntried(in.q, index), ""},
 		{"group", ruleGroup(in.q, r), in.q.Group},
+		{"drained", ruleDrained(r), ""},
 		{"role", ruleRole(r), r.Role.String()},
 		{"up", ruleUp(r), ""},
 		{"news", ruleNews(r, in.now, d.limits.MaxSampleAge), in.newsDetail(r, d.limits.MaxSampleAge)},
+		{"ejected", in.isEjected(r), in.ejectedDetail(r)},
 		{"single", ruleSingle(in.q, r), ""},
 		{"lag", ruleLag(in.q, r, in.now, in.bound), in.lagDetail(r)},
 		{"position", rulePosition(in.q, r), in.positionDetail(r)},
@@ -85,6 +87,7 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 	for _, p := range d.each {
 		verdicts = append(verdicts, Verdict{p.Name(), objection(p.Judge(in.q, in.s, r, in.now)), ""})
 	}
+	verdicts = append(verdicts, Verdict{"slow_start", d.isSlow(in, r, index), in.sinceDetail(r)})
 	t.Replicas[index] = ReplicaTrace{Name: r.Name, Objection: objected, InFlight: in.inFlight(index), Verdicts: verdicts}
 }
 
@@ -93,6 +96,26 @@ func (in *input) newsDetail(r *Replica, maxAge time.Duration) string {
 		return "never sampled"
 	}
 	return fmt.Sprintf("%v old, at most %v", in.now.Sub(r.Sampled), maxAge)
+}
+
+func (in *input) ejectedDetail(r *Replica) string {
+	switch {
+	case !in.now.Before(r.EjectedUntil):
+		return ""
+	case in.ejected:
+		return "tried all the same"
+	}
+	return fmt.Sprintf("for another %v", r.EjectedUntil.Sub(in.now))
+}
+
+func (in *input) sinceDetail(r *Replica) string {
+	switch {
+	case r.Since.IsZero():
+		return ""
+	case in.quick:
+		return "nobody else serves the read"
+	}
+	return fmt.Sprintf("back for %v", in.now.Sub(r.Since))
 }
 
 func (in *input) lagDetail(r *Replica) string {

@@ -110,6 +110,7 @@ func parseScene(t *testing.T, input string) *scene {
 		case "#":
 		case "limits":
 			s.rules.Limits.MaxWait = w.duration(t, "wait", s.rules.Limits.MaxWait)
+			s.rules.Limits.SlowStart = w.duration(t, "slow_start", 0)
 			s.rules.Limits.RefuseWhenLost = w.has("refuse_when_lost")
 		case "policies":
 			for _, f := range fields[1:] {
@@ -158,7 +159,13 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 		Up: !w.has("down"), Balanced: w.has("balanced"), Paused: w.has("paused"), AllowPrimary: w.has("allow_primary"),
 		Sampled: w.ago(t, s.Now, "sampled", 100*time.Millisecond), ReplayedAt: w.ago(t, s.Now, "replayed", 300*time.Millisecond),
 		Applied: w.position(t, "at"), Margin: w.duration(t, "margin", 0), CatchUp: w.duration(t, "catches_up", time.Millisecond),
-		BehindBytes: uint64(w.number(t, "bytes")),
+		BehindBytes: uint64(w.number(t, "bytes")), Drained: w.has("drained"), Gone: w.has("gone"),
+	}
+	if w.has("ejected_for") {
+		r.EjectedUntil = s.Now.Add(w.duration(t, "ejected_for", 0))
+	}
+	if w.has("back_for") {
+		r.Since = w.ago(t, s.Now, "back_for", 0)
 	}
 	if w["groups"] != "" {
 		r.Groups = strings.Split(w["groups"], ",")
@@ -176,6 +183,10 @@ func (s *scene) query(t *testing.T, w words) {
 		Pending: w.has("pending"), Unsure: w.has("unsure"), Foreign: w.has("foreign"), Wrote: w.has("wrote"),
 		PreferPrimary: w.has("prefer_primary"), Held: w.number(t, "held"), Waited: w.duration(t, "waited", 0),
 		LastWrite: w.ago(t, s.Now, "wrote_ago", 0), Ticket: uint64(w.number(t, "ticket")),
+		TryEjected: w.has("try_ejected"), Random: uint64(w.number(t, "random")),
+	}
+	if w["withheld"] != "" {
+		require.NoError(t, s.Query.Withheld.UnmarshalText([]byte(w["withheld"])))
 	}
 	if !w.has("wrote_ago") {
 		s.Query.LastWrite = time.Time{}

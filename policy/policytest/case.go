@@ -53,6 +53,7 @@ func Random(r *rand.Rand) *Case {
 			MaxLag:         g.pick(2*time.Second, 50*time.Millisecond),
 			MaxSampleAge:   g.pick(time.Second, 100*time.Millisecond),
 			MaxWait:        g.pick(5*time.Millisecond, 5*time.Millisecond, 0),
+			SlowStart:      g.pick(0, 10*time.Second, time.Second),
 			RefuseWhenLost: g.one(4),
 		},
 	}
@@ -127,6 +128,10 @@ func (g generator) query(c *Case) policy.Query {
 	if g.one(3) {
 		q.Exclude = g.Uint64() & g.Uint64()
 	}
+	if g.one(15) {
+		q.Withheld = []policy.Reason{policy.ReasonKillSwitch, policy.ReasonPercent}[g.IntN(2)]
+	}
+	q.TryEjected = g.one(6)
 	if g.one(2) {
 		q.Waited = g.pick(0, time.Millisecond, 4*time.Millisecond, 5*time.Millisecond, time.Second, -time.Second)
 	}
@@ -150,6 +155,13 @@ func (g generator) replica(c *Case, i int) policy.Replica {
 	}
 	if g.one(4) {
 		r.Margin = g.pick(time.Nanosecond, 60*time.Millisecond)
+	}
+	r.Drained, r.Gone = g.one(12), g.one(12)
+	if g.one(6) {
+		r.EjectedUntil = c.Now.Add(g.pick(-time.Second, 0, 1, time.Second))
+	}
+	if g.one(3) {
+		r.Since = c.Now.Add(-g.pick(0, c.Limits.SlowStart/10, c.Limits.SlowStart/2, c.Limits.SlowStart-1, c.Limits.SlowStart, time.Hour, -time.Second))
 	}
 	if r.Applied.LSN < 1000 {
 		r.BehindBytes = uint64(1000 - r.Applied.LSN)

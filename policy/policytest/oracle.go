@@ -26,7 +26,8 @@ func ReplicaAsked(q *policy.Query, s *policy.Snapshot) bool {
 		q.Mode == policy.UseReplica || q.Mode == policy.Stale || q.Mode == policy.AnyReplica
 	known := q.Mode == policy.Normal || q.Mode == policy.UseReplica || q.Mode == policy.Stale || q.Mode == policy.AnyReplica
 	judgeable := q.Mode == policy.AnyReplica || !(q.Unsure || q.Foreign || q.Pending)
-	return q.Statement == policy.Read && known && wanted && judgeable && len(s.Replicas) > 0
+	return q.Statement == policy.Read && known && wanted && judgeable && q.Withheld == policy.ReasonNone &&
+		slices.ContainsFunc(s.Replicas, func(r policy.Replica) bool { return !r.Gone })
 }
 
 // couldServe is everything but the session's own writes.
@@ -37,6 +38,8 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 
 	right := q.Exclude&(1<<(i%64)) == 0 && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
 		(r.Role == policy.RoleStandby || primary)
+	// With nobody else left, who is ejected is tried.
+	right = right && !r.Gone && !r.Drained && (q.TryEjected || s.Primary.Lost || !r.EjectedUntil.After(now))
 	known := r.Up && !r.Sampled.IsZero() && !r.Sampled.Add(limits.MaxSampleAge).Before(now) &&
 		(anything || primary || !r.Balanced)
 	recent := anything || primary || q.Mode == policy.Stale || lifted ||
