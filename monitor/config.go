@@ -29,6 +29,10 @@ type Source interface {
 	Close() error
 }
 
+// Renewer is a Source that can be asked to open another connection with the next
+// Sample: a name may have moved to another server while the old one still answers.
+type Renewer interface{ Renew() }
+
 // Target is one server to watch.
 type Target struct {
 	Name   string
@@ -55,6 +59,14 @@ type Config struct {
 	// because a quiet primary left a WAL record unfinished (see lsn.NudgeSQL).
 	Nudge bool
 
+	// Health says when a replica on which reads fail is left alone.
+	Health Health
+
+	// OnVoid is told that whatever was found out about replica i on a connection
+	// opened at a generation below the given one is void: that connection is to
+	// another server, or to a run that has ended. It is called while the news are
+	// being written, before anybody can read them, and must call nothing here.
+	OnVoid func(i int, generation uint64)
 	// OnChange is told of every change of a server's state. It is called from the
 	// monitor's goroutines and from those that call Connected and Suspect, at the
 	// same time too, and must not block.
@@ -88,6 +100,11 @@ type State string
 
 // States of a server, as they appear in logs.
 const (
+	StateEjected    State = "ejected"     // answers, but reads fail there one after the other
+	StateReadmitted State = "readmitted"  // a read has succeeded there again
+	StateDrained    State = "drained"     // taken out of service by an operator
+	StateResumed    State = "resumed"     // put back into service
+	StateRemoved    State = "removed"     // no longer a replica
 	StateUp         State = "up"          // answers, and is what it should be
 	StateSuspect    State = "suspect"     // one probe failed, or a connection broke
 	StateDown       State = "down"        // does not answer

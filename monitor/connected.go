@@ -22,9 +22,12 @@ type Look struct {
 func (m *Monitor) Look(i int) Look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.replicas[i]
+	r := m.all()[i]
 	return Look{r: r, generation: r.gen.Load(), known: r.known}
 }
+
+// Generation is the replica's generation when it was looked at.
+func (l Look) Generation() uint64 { return l.generation }
 
 // Connected takes in what a new connection of replica i's read pool reached, as
 // [Look.Connected] does for a connection that is asked just now.
@@ -83,7 +86,7 @@ func (l Look) connected(c lsn.Connect) (events []Change, again bool, err error) 
 // doubt makes every approval void until another question has been answered. The
 // caller holds Monitor.mu.
 func (r *replica) doubt() {
-	r.gen.Add(1)
+	r.next()
 	r.doubts++
 	r.up = false
 	r.publish()

@@ -17,7 +17,7 @@ type Monitor struct {
 	snap     atomic.Pointer[policy.Snapshot]
 	captures captures
 	async    atomic.Bool
-	replicas []*replica
+	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	primary  primary
 
 	mu   sync.Mutex    // guards what follows and each replica's shared state
@@ -35,13 +35,16 @@ type Monitor struct {
 func New(cfg Config) *Monitor {
 	m := &Monitor{cfg: cfg}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke = make(chan struct{}, 1)
 	s := &policy.Snapshot{Primary: policy.Primary{Name: cfg.Primary.Name}}
+	var all []*replica
 	for i, t := range cfg.Replicas {
-		r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN}
-		m.replicas = append(m.replicas, r)
+		r := m.newReplica(i, t)
+		all = append(all, r)
 		s.Replicas = append(s.Replicas, r.view())
 	}
+	m.replicas.Store(&all)
 	m.snap.Store(s)
 	return m
 }
@@ -59,16 +62,15 @@ func (m *Monitor) Start() {
 		// have replayed: their lag is known from the first read on.
 		m.samplePrimary()
 		var first sync.WaitGroup
-		for _, r := range m.replicas {
+		for _, r := range m.all() {
 			first.Go(r.sampleFull)
 		}
 		first.Wait()
 		// After them, so that no replica of this primary can be beyond its answer.
 		m.samplePrimary()
 		seeds := rand.New(rand.NewPCG(m.cfg.Seed, 0))
-		for _, r := range m.replicas {
-			rng := rand.New(rand.NewPCG(m.cfg.Seed, seeds.Uint64()))
-			m.done.Go(func() { r.run(rng) })
+		for _, r := range m.all() {
+			r.start(rand.New(rand.NewPCG(m.cfg.Seed, seeds.Uint64())))
 		}
 		rng := rand.New(rand.NewPCG(m.cfg.Seed, seeds.Uint64()))
 		m.done.Go(func() { m.runPrimary(rng) })
@@ -82,8 +84,8 @@ func (m *Monitor) Close() {
 		m.cancel()
 		m.start.Do(func() {}) // a later Start does nothing
 		m.done.Wait()
-		for _, r := range m.replicas {
-			_ = r.target.Source.Close()
+		for _, r := range m.all() {
+			r.close()
 		}
 		_ = m.cfg.Primary.Source.Close()
 	})
@@ -108,7 +110,7 @@ func (m *Monitor) News() <-chan struct{} {
 // came back in an older state, or another server answers at its name. A read
 // that was approved at one generation and ended at another may have run on the
 // older state and must not be used.
-func (m *Monitor) Generation(i int) uint64 { return m.replicas[i].gen.Load() }
+func (m *Monitor) Generation(i int) uint64 { return m.all()[i].gen.Load() }
 
 // MarkAsync says that commits of this process may from now on be acknowledged
 // before they are flushed (a SET of synchronous_commit passed), so that every
@@ -125,7 +127,7 @@ func (m *Monitor) MarkAsync() {
 
 // viewAll renders every replica anew. The caller holds m.mu.
 func (m *Monitor) viewAll(s *policy.Snapshot) {
-	for i, r := range m.replicas {
+	for i, r := range m.all() {
 		s.Replicas[i] = r.view()
 	}
 }
@@ -149,7 +151,7 @@ func (m *Monitor) changed(i int, state State, err error) {
 	}
 	name := m.cfg.Primary.Name
 	if i >= 0 {
-		name = m.cfg.Replicas[i].Name
+		name = m.all()[i].target.Name
 	}
 	m.cfg.OnChange(Change{Server: name, Replica: i, State: state, Err: err})
 }
@@ -161,6 +163,11 @@ func jitter(rng *rand.Rand, d time.Duration) time.Duration {
 		return d
 	}
 	return d - time.Duration(spread/2) + time.Duration(rng.Int64N(spread))
+}
+
+// timeout bounds one question to r.
+func (r *replica) timeout() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.ctx, r.m.cfg.SampleTimeout)
 }
 
 // timeout bounds one question to one server.

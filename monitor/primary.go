@@ -225,7 +225,7 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 	m.captures.finish(c)
 	var events []Change
 	if full != nil {
-		for _, r := range m.replicas {
+		for _, r := range m.all() {
 			events = append(events, r.rejudge()...)
 		}
 	}
@@ -293,7 +293,7 @@ func (m *Monitor) nudgeIsDue() bool {
 	if !quiet || now.Sub(p.nudgedAt) < nudgeEvery {
 		return false
 	}
-	for _, r := range m.replicas {
+	for _, r := range m.all() {
 		v := r.view()
 		lag, ok := v.Lag(now)
 		switch {

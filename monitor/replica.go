@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"sync/atomic"
@@ -18,6 +19,12 @@ const (
 	pollMost  = time.Millisecond
 	// deadAfter failed probes in a row mean that a server is gone.
 	deadAfter = 2
+	// slowest is how many SampleEvery lie at most between two questions to a server
+	// that is gone.
+	slowest = 10
+	// soon is within what time the return to a run that was left before means that
+	// both are behind one name, and not that the name has moved.
+	soon = time.Minute
 )
 
 // ErrNotStandby says that a server that is configured as a replica is not in
@@ -31,6 +38,11 @@ type replica struct {
 	target Target
 	poke   chan struct{}
 	gen    atomic.Uint64
+	ctx    context.Context // ends when the monitor, or the replica in it, does
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when the goroutine has ended; nil: there is none
+	renew  Renewer       // nil: the source cannot
+	health health
 
 	// Guarded by Monitor.mu.
 	up         bool
@@ -46,7 +58,12 @@ type replica struct {
 	minSince   lsn.LSN    // the least that a connection opened since the sample began has shown
 	sample     lsn.Sample // the newest full sample, with Replay kept up to date
 	began      time.Time  // when the newest question was sent
-	ended      time.Time
+	answered   time.Time
+	left       lsn.Server // the run before this one, and when it was left
+	leftAt     time.Time
+	since      time.Time // when it came back
+	gone       bool
+	drained    bool
 	lineage    lineage
 	replayedAt time.Time
 	estimate   estimate
@@ -75,7 +92,7 @@ func (r *replica) run(rng *rand.Rand) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-r.m.ctx.Done():
+		case <-r.ctx.Done():
 			return
 		case <-r.poke:
 			if early := r.early(); !early.IsZero() {
@@ -92,7 +109,8 @@ func (r *replica) run(rng *rand.Rand) {
 		r.m.mu.Unlock()
 		if full {
 			r.sampleFull()
-			regular = time.Now().Add(every())
+			// A server that is gone is asked less and less often.
+			regular = time.Now().Add(every() * time.Duration(min(1+r.fails/8, slowest)))
 			if r.fails == 1 {
 				regular = time.Now() // the server may only have restarted
 			}
@@ -146,17 +164,21 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 
 // sampleFull asks r everything.
 func (r *replica) sampleFull() {
-	ctx, cancel := r.m.timeout()
+	ctx, cancel := r.timeout()
 	defer cancel()
-	began := r.begin()
-	s, _, err := r.target.Source.Sample(ctx)
+	began, stranger := r.begin()
+	if stranger && r.renew != nil {
+		// The connection may be to a server that the name has left.
+		r.renew.Renew()
+	}
+	s, fresh, err := r.target.Source.Sample(ctx)
 	if err != nil {
 		r.failed(err)
 		return
 	}
 	r.alive()
 	r.m.mu.Lock()
-	events := r.take(began, s)
+	events := r.take(began, s, fresh || r.renew == nil)
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
@@ -164,9 +186,9 @@ func (r *replica) sampleFull() {
 // samplePosition asks r for its replay position only, and everything when that
 // is not enough.
 func (r *replica) samplePosition() {
-	ctx, cancel := r.m.timeout()
+	ctx, cancel := r.timeout()
 	defer cancel()
-	began := r.begin()
+	began, _ := r.begin()
 	replay, standby, connected, err := r.target.Source.Position(ctx)
 	if err != nil {
 		r.failed(err)
@@ -180,22 +202,23 @@ func (r *replica) samplePosition() {
 	r.m.mu.Lock()
 	s := r.sample
 	s.Replay, s.Receive = replay, max(s.Receive, replay)
-	events := r.take(began, s)
+	events := r.take(began, s, false)
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
 
 // begin marks the moment from which on a new connection, or a read that fails,
 // may contradict the sample that is about to be taken.
-func (r *replica) begin() time.Time {
+func (r *replica) begin() (now time.Time, stranger bool) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	r.minSince, r.asked = maxLSN, r.doubts
-	return time.Now()
+	return time.Now(), r.stranger
 }
 
-// take records a sample. The caller holds Monitor.mu.
-func (r *replica) take(began time.Time, s lsn.Sample) (events []Change) {
+// take records a sample; fresh says that it came over a new connection. The caller
+// holds Monitor.mu.
+func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Change) {
 	note := func(state State) {
 		events = append(events, Change{Replica: r.i, State: state})
 	}
@@ -209,6 +232,10 @@ func (r *replica) take(began time.Time, s lsn.Sample) (events []Change) {
 	case !same:
 		// Another run: what its predecessor had shown proves nothing of it. If a
 		// new connection reached another run than the predecessor, it was this.
+		if s.System == r.left.System && s.Started == r.left.Started && time.Since(r.leftAt) < soon {
+			r.balance(note)
+		}
+		r.left, r.leftAt = r.server, time.Now()
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
@@ -218,15 +245,18 @@ func (r *replica) take(began time.Time, s lsn.Sample) (events []Change) {
 		r.void(s.Server)
 		note(StateRegressed)
 	}
-	if r.stranger && settled {
-		// The run that was known still answers, though a new connection had
-		// reached another one meanwhile: one name, several servers.
-		if !r.balanced {
-			note(StateBalanced)
-		}
-		r.balanced = true
+	switch {
+	case !r.stranger || !settled:
+	case fresh:
+		// The run that was known still answers a new connection, though another
+		// one had reached another run meanwhile: one name, several servers.
+		r.balance(note)
+	default:
+		// The sampler's connection may be to a server that the name has left. It is
+		// asked over another one next.
+		settled = false
 	}
-	r.began, r.ended, r.sample = began, time.Now(), s
+	r.began, r.answered, r.sample = began, time.Now(), s
 
 	role := policy.RoleStandby
 	if !s.InRecovery {
@@ -252,10 +282,26 @@ func (r *replica) take(began time.Time, s lsn.Sample) (events []Change) {
 	return events
 }
 
+// balance takes in that the name answers as several servers.
+func (r *replica) balance(note func(State)) {
+	if !r.balanced {
+		note(StateBalanced)
+	}
+	r.balanced = true
+}
+
+// next begins a generation. The caller holds Monitor.mu.
+func (r *replica) next() {
+	if g := r.gen.Add(1); r.m.cfg.OnVoid != nil {
+		r.m.cfg.OnVoid(r.i, g)
+	}
+}
+
 // void forgets what is known of the run that ended and makes every approval
 // that was based on it invalid. The caller holds Monitor.mu.
 func (r *replica) void(now lsn.Server) {
-	r.gen.Add(1)
+	r.next()
+	r.since = time.Now()
 	r.server = now
 	r.known = 0
 	r.replayedAt = time.Time{}
@@ -264,13 +310,13 @@ func (r *replica) void(now lsn.Server) {
 // rejudge compares r's newest sample with what is known of the primary. The
 // caller holds Monitor.mu.
 func (r *replica) rejudge() (events []Change) {
-	if r.ended.IsZero() || !r.sample.InRecovery {
+	if r.answered.IsZero() || !r.sample.InRecovery {
 		return nil
 	}
 	p := &r.m.primary
 	before := r.lineage.verdict
 	history := r.lineage.history
-	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.ended))
+	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.answered))
 	if history != r.lineage.history {
 		r.replayedAt = time.Time{} // a bound that was proven in another history
 		r.measured, r.met, r.lacked = want{}, 0, 0
@@ -318,6 +364,7 @@ func (r *replica) view() policy.Replica {
 	v := policy.Replica{
 		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups,
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
+		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
@@ -351,13 +398,18 @@ func (r *replica) publish() {
 func (r *replica) alive() {
 	wasDead := r.dead
 	r.fails, r.dead = 0, false
+	if wasDead {
+		r.m.mu.Lock()
+		r.since = time.Now()
+		r.m.mu.Unlock()
+	}
 	if wasDead && r.m.cfg.OnAlive != nil {
 		r.m.cfg.OnAlive(r.i)
 	}
 }
 
 func (r *replica) failed(err error) {
-	if r.m.ctx.Err() != nil {
+	if r.ctx.Err() != nil {
 		return
 	}
 	r.fails++

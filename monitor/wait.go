@@ -107,7 +107,7 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	}
 	defer m.mu.Unlock()
 	asked := 0
-	for _, r := range m.replicas {
+	for _, r := range m.all() {
 		if r.pollFor >= need {
 			asked++ // by itself, until it has it or nobody waits any more
 		}
@@ -134,9 +134,10 @@ const askedPerWait = 2
 // quick ones take turns. The caller holds m.mu.
 func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 	m.turn++
-	n := len(m.replicas)
+	all := m.all()
+	n := len(all)
 	for k := range n {
-		r := m.replicas[(k+m.turn)%n]
+		r := all[(k+m.turn)%n]
 		switch {
 		case !r.up || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
 		case best[0] == nil || r.estimate.delay < best[0].estimate.delay:
@@ -151,7 +152,7 @@ func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 // Suspect says that a read on replica i failed in a way that makes what is known
 // of the server doubtful: it is not read from until it has answered again.
 func (m *Monitor) Suspect(i int, err error) {
-	r := m.replicas[i]
+	r := m.all()[i]
 	m.mu.Lock()
 	r.doubts++
 	if r.up {
