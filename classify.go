@@ -9,10 +9,15 @@ import (
 // functions and views in it.
 func (rt *router) classify(query string) sqlclass.Info {
 	info := sqlclass.Classify(rt.dialect, query)
-	if rt.catalog != nil {
-		info = rt.catalog.Judge(query, info)
+	return rt.judged(query, info)
+}
+
+// judged adds what the catalogue says to what a statement's text says.
+func (rt *router) judged(query string, info sqlclass.Info) sqlclass.Info {
+	if !rt.judging.Load() {
+		return info
 	}
-	return info
+	return rt.catalog.Judge(query, info)
 }
 
 // newCatalog makes what knows the functions of the primary's database. Where the

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -98,6 +99,16 @@ type Config struct {
 	// Retry bounds how a read that failed on a replica is run again.
 	// Defaults to 3 attempts with 5 ms to 100 ms between them.
 	Retry retry.Backoff
+
+	// Health says when a replica that answers its probes, and on which reads fail all
+	// the same, is left alone, and how slowly it comes back. Defaults to 3 strikes,
+	// 1 s to 30 s, and 10 s.
+	Health monitor.Health
+
+	// Traffic is a kill switch, the percentage of reads that may use replicas, and
+	// the shadow mode; [Plugin.SetTraffic] changes it while the plugin is in use.
+	// Defaults to none of them.
+	Traffic policy.Traffic
 
 	// ReadFunctions are functions of the database that read and change nothing,
 	// whatever its catalogue says of them, as names are written in SQL: total,

@@ -19,6 +19,9 @@ type counters struct {
 	tokensRefused atomic.Uint64
 	tokensForeign atomic.Uint64
 	tokensExpired atomic.Uint64
+	shadowReplica atomic.Uint64
+	shadowPrimary atomic.Uint64
+	shadowStale   atomic.Uint64
 }
 
 // count takes in that a statement outside a transaction was served by s, nil for

@@ -10,14 +10,14 @@ import (
 // whole request also meets statements of resolvers that know nothing of it: they
 // go to their primary.
 func (p *Plugin) hasGroup(name string) bool {
-	return slices.ContainsFunc(p.routers(), func(rt *router) bool { return rt.groups[name] })
+	return slices.ContainsFunc(p.routers(), func(rt *router) bool { return rt.members.inGroup(name) })
 }
 
 // groupNames lists the groups, for an error.
 func (p *Plugin) groupNames() string {
 	groups := make(map[string]bool)
 	for _, rt := range p.routers() {
-		maps.Copy(groups, rt.groups)
+		maps.Copy(groups, rt.members.groups())
 	}
 	if len(groups) == 0 {
 		return "no replica is in any group; set Replica.Groups"

@@ -29,6 +29,8 @@ type heldConn struct {
 	// dead: it was open when its server was declared down. It is of no use any
 	// more, and would cost a read an attempt.
 	dead atomic.Bool
+	// generation of the replica when the connection was asked what it reached.
+	generation uint64
 	// lent: the connection goes back where it came from, instead of being closed.
 	lent     bool
 	settings applied

@@ -25,6 +25,11 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
 		case monitor.StateNewHistory:
 			db.Logger.Warn(ctx, "readsplit: %s restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while", c.Server)
+		case monitor.StateEjected:
+			db.Logger.Warn(ctx, "readsplit: replica %q answers its probes, but reads fail there one after the other: it is left alone for a while; the last error was: %v", c.Server, c.Err)
+		case monitor.StateReadmitted, monitor.StateDrained, monitor.StateResumed, monitor.StateRemoved:
+			// What operators wait for, and what they have done.
+			db.Logger.Warn(ctx, "readsplit: replica %q was %s", c.Server, c.State)
 		case monitor.StateUp:
 			// As loud as going down: at GORM's usual level the end of an incident
 			// would not show.
@@ -37,6 +42,9 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 
 // onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
+	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed) {
+		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended
+	}
 	if rt.log == nil {
 		return
 	}

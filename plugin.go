@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -40,6 +41,7 @@ type Plugin struct {
 	tables atomic.Pointer[tables]
 	adding sync.Mutex
 
+	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
 	closed      atomic.Bool
 	closing     sync.Once
@@ -81,6 +83,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 func (p *Plugin) install(db *gorm.DB) error {
 	p.cfg = p.given.withDefaults()
 	p.db = db
+	p.traffic.Store(&p.cfg.Traffic)
 	errs := []error{p.cfg.validate(), fits(db, p.cfg)}
 	p.base, _ = unwrap(db.ConnPool)
 	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors, AllowFunctions: p.cfg.ReadFunctions}
@@ -109,9 +112,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	for _, rt := range p.routers() {
 		rt.prepare()
 	}
-	if p.main.catalog != nil {
-		p.guard.Judge = p.main.catalog.Judge
-	}
+	p.guard.Judge = p.main.judged
 	// What register needs is looked at before it changes anything.
 	if err := p.register(db); err != nil {
 		return err

@@ -26,7 +26,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(r.attempts) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
 		}
+		r.tries = true
 		s, generation, reason, err := r.choose(ctx, primary)
+		r.tries = false
 		if err != nil {
 			return err
 		}
@@ -37,8 +39,11 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			r.ranOn(nil, reason)
 			return attempt(nil)
 		}
-		err = s.try(attempt)
+		trial := r.trial
+		r.trial = false
+		err = s.try(attempt, trial)
 		if err == nil {
+			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
 				r.ranOn(s, reason)
@@ -55,7 +60,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err)
+		next, again := r.failed(ctx, s, trial, err)
 		if !again {
 			r.ranOn(s, reason)
 			return err
@@ -75,18 +80,26 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 }
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
-// in flight for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error) error {
+// in flight, or a trial, for ever keeps reads away from its server for ever.
+func (s *server) try(attempt func(s *server) error, trial bool) error {
 	s.inFlight.Add(1)
-	defer s.inFlight.Add(-1)
+	defer func() {
+		s.inFlight.Add(-1)
+		if trial {
+			s.trial.Store(false)
+		}
+	}()
 	return attempt(s)
 }
 
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
-func (r *route) failed(ctx context.Context, s *server, err error) (primary policy.Reason, again bool) {
+func (r *route) failed(ctx context.Context, s *server, trial bool, err error) (primary policy.Reason, again bool) {
 	if ctx.Err() == nil && r.router.closed.Load() {
 		return policy.ReasonNoReplicas, true // broken off by Close
+	}
+	if ctx.Err() == nil && s.gone.Load() {
+		return 0, true // its place in the monitor may be another's by now
 	}
 	v := retry.OfAttempt(ctx, ctx, err)
 	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby)) {
@@ -94,6 +107,9 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 	}
 	if v.ServerSuspect {
 		r.router.monitor.Suspect(s.index, err)
+	}
+	if v.Strikes() {
+		r.router.monitor.Struck(s.index, trial, err)
 	}
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
@@ -145,7 +161,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	}
 	m := marksOf(ctx)
 	group := r.group(m)
-	if group != "" && !rt.groups[group] && !rt.plugin.hasGroup(group) {
+	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
 		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
 	}
 	q := queries.Get().(*query)
@@ -157,14 +173,13 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	}}
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()
-		if h := m.request.held.Load(); h != nil && h.router == rt {
-			q.Held = h.server
-		}
+		q.Held = rt.heldAt(m.request.held.Load())
 	}
 	parent := r.parent
 	if parent != nil && parent.router != rt {
 		parent = nil // of tables that live elsewhere
 	}
+	q.Withheld = rt.plugin.withheld(q.Random, parent)
 	if parent != nil && parent.ran && parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
 	}
@@ -172,18 +187,40 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if err != nil {
 		return nil, 0, 0, err
 	}
+	if d.Target == policy.ToPrimary && r.tries && parent == nil && !rt.plugin.shadowed() {
+		d = r.tryEjected(q, snap, d)
+	}
+	if rt.plugin.shadowed() {
+		rt.shadow(q, snap, d)
+		if d.Target == policy.ToReplica {
+			d = policy.Decision{Reason: policy.ReasonShadow}
+		}
+	}
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
 		return nil, 0, d.Reason, nil
 	}
-	hold(m, rt.servers[d.Replica].held)
-	return rt.servers[d.Replica], snap.Replicas[d.Replica].Generation, d.Reason, nil
+	at := rt.replicas()[d.Replica]
+	hold(m, at.held)
+	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
 
 // heldServer is the first server of a request, for policy.OneServer.
 type heldServer struct {
 	router *router
 	server int // policy.Query.Held
+}
+
+// heldAt returns where h is now. A replica that was removed has left its place to
+// another, and the request goes on on the primary.
+func (rt *router) heldAt(h *heldServer) int {
+	switch {
+	case h == nil || h.router != rt:
+		return 0
+	case h.server > 0 && rt.replicas()[h.server-1].held != h:
+		return rt.heldPrimary.server
+	}
+	return h.server
 }
 
 // hold remembers the first server of a request.
@@ -229,7 +266,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route)
 			// order without its lines.
 			q.Exclude |= ^(uint64(1) << parent.at.index)
 		}
-		d := rt.decider.Decide(&q.Query, snap, rt.load, now)
+		d := rt.decider.Decide(&q.Query, snap, rt, now)
 		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
@@ -273,14 +310,17 @@ func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now
 	alone := q.Query
 	alone.Exclude |= ^(uint64(1) << parent.at.index)
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
-		rt.decider.Decide(&alone, snap, rt.load, now).Target == policy.ToReplica
+		rt.decider.Decide(&alone, snap, rt, now).Target == policy.ToReplica
 }
 
 // needsClaims reports whether what the session wrote matters for the decision:
 // looking it up may ask the primary, which a read that goes there anyway should
 // not wait for.
 func (rt *router) needsClaims(q *query) bool {
-	if len(rt.servers) == 0 || q.Mode == policy.Fresh {
+	if !rt.splits() || q.Mode == policy.Fresh {
+		return false
+	}
+	if q.Withheld != policy.ReasonNone {
 		return false
 	}
 	return !q.PreferPrimary || q.Mode != policy.Normal || q.AtMost > 0 || q.Group != ""
@@ -309,8 +349,3 @@ func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time
 	// Need now says more than the age of a sample can.
 	q.AtMost = 0
 }
-
-// load is the reads in flight on each replica. It implements policy.Load.
-type load []*server
-
-func (l load) InFlight(replica int) int64 { return l[replica].inFlight.Load() }

@@ -202,7 +202,7 @@ func (t *tables) inText(d sqlclass.Dialect, text string) (rt *router) {
 // names lists the resolvers and groups that Use may name, for an error.
 func (p *Plugin) useNames() string {
 	t := p.tables.Load()
-	names := slices.Concat(slices.Collect(maps.Keys(t.byName)), slices.Collect(maps.Keys(t.byTable)), slices.Collect(maps.Keys(p.main.groups)))
+	names := slices.Concat(slices.Collect(maps.Keys(t.byName)), slices.Collect(maps.Keys(t.byTable)), slices.Collect(maps.Keys(p.main.members.groups())))
 	if len(names) == 0 {
 		return "there is neither a resolver nor a group; set Config.Resolvers or Replica.Groups"
 	}
@@ -221,7 +221,10 @@ func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 		if db, err := rt.primaryDB(); err == nil && (i == 0 || rt.opened != nil) {
 			visit(rt.name, primaryName, db)
 		}
-		for _, s := range rt.servers {
+		for _, s := range rt.replicas() {
+			if s.gone.Load() {
+				continue
+			}
 			visit(rt.name, s.name, s.pool)
 		}
 	}

@@ -54,6 +54,8 @@ type route struct {
 	reason     policy.Reason
 	attempts   int
 	exclude    uint64        // replicas that failed this read
+	tries      bool          // it may be sent to a replica that is ejected
+	trial      bool          // it was
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	forced     policy.Reason // set: the primary, for this reason
 

@@ -29,7 +29,6 @@ type router struct {
 	name   string // of the resolver; empty: everything that no resolver takes
 	field  string // how the configuration calls it, for errors
 	cfg    Config // with defaults; Replicas and Balancer are the router's own
-	groups map[string]bool
 
 	primary gorm.ConnPool // where writes go
 	opened  *dialer       // of the primary, where the plugin opened it
@@ -38,13 +37,13 @@ type router struct {
 	// store does not prepare on; nil elsewhere.
 	prepared    *statements
 	dialers     []*dialer // of the replicas, until prepare
-	servers     []*server
+	members     members
 	heldPrimary *heldServer
-	load        policy.Load
 	monitor     *monitor.Monitor
 	control     *dialer
 	decider     *policy.Decider
-	catalog     *catalog.Catalog // nil: there is nothing to decide
+	catalog     *catalog.Catalog // nil: positions cannot be asked of the primary
+	judging     atomic.Bool      // catalog is in use: there is something to decide
 	dialect     sqlclass.Dialect
 	maxWait     time.Duration
 	keys        *session.Keys
@@ -144,53 +143,43 @@ func (rt *router) prepare() {
 			rt.lent, rt.primary = primary, newBorrowing(primary, rt)
 		}
 	}
+	rt.members.most = most
 	cfg := monitor.Config{
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
 		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
 		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.sweepClosed,
-		OnDead:  func(i int) { rt.servers[i].die() },
-		OnAlive: func(i int) { rt.servers[i].revive() },
+		OnDead:  func(i int) { rt.replicas()[i].die() },
+		OnAlive: func(i int) { rt.replicas()[i].revive() },
+		OnVoid:  func(i int, generation uint64) { rt.replicas()[i].void(generation) },
+		Health:  rt.cfg.Health,
 		Seed:    rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,
-		RefuseWhenLost: rt.cfg.PrimaryLost == Refuse,
+		RefuseWhenLost: rt.cfg.PrimaryLost == Refuse, SlowStart: rt.cfg.Health.Ramp(),
 	}
 	if rt.cfg.MaxLag == Off {
 		limits.MaxLag, cfg.MaxLag = noLimit, noLimit
 	}
-	rt.groups = make(map[string]bool)
 	for i, r := range rt.cfg.Replicas {
-		s := newServer(i, r, rt.dialers[i], r.Pool.or(rt.cfg.Pool).sized(most), p.db.Config)
-		rt.servers = append(rt.servers, s)
-		cfg.Replicas = append(cfg.Replicas, monitor.Target{
-			Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-			AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: rt.dialers[i], shared: rt.dialers[i].scarce()},
-		})
-		for _, g := range r.Groups {
-			rt.groups[g] = true
-		}
+		rt.join(i, r, rt.dialers[i])
+		cfg.Replicas = append(cfg.Replicas, target(r, rt.dialers[i]))
 	}
 	rt.dialers = nil // the servers close them from here on
-	rt.load = load(rt.servers)
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
 	rt.monitor = monitor.New(cfg)
 	switch {
-	case !rt.watched || len(rt.servers) == 0:
+	case !rt.watched:
 	case rt.opened == nil && rt != p.main && p.main.catalog != nil:
 		rt.catalog = p.main.catalog // of the same database
 	default:
 		rt.catalog = rt.newCatalog()
 	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}
-	for i, s := range rt.servers {
+	for _, s := range rt.replicas() {
 		s.monitor = rt.monitor
-		s.held = &heldServer{router: rt, server: i + 1}
-		if rt.cfg.Settings != nil {
-			s.wanted = p.wanted
-		}
 	}
 }
 
@@ -213,17 +202,28 @@ func (rt *router) start() {
 			return c.AfterWrite(rt.startClaim, insert, lsn.History{}, time.Time{})
 		})
 	}
-	if rt.catalog != nil {
+	decides := len(rt.replicas()) > 0
+	if decides {
 		rt.catalog.Start()
 	}
 	rt.monitor.Start()
-	if rt.catalog != nil && !rt.lost() {
-		// Until it is there, functions of the database's own are unknown, and views
-		// are what they seem.
-		ctx, cancel := context.WithTimeout(context.Background(), rt.cfg.SampleTimeout)
-		defer cancel()
-		_ = rt.catalog.Wait(ctx)
+	if decides {
+		rt.judge()
 	}
+}
+
+// judge takes the catalogue into use.
+func (rt *router) judge() {
+	rt.catalog.Start()
+	rt.judging.Store(true)
+	if rt.lost() {
+		return
+	}
+	// Until it is there, functions of the database's own are unknown, and views
+	// are what they seem.
+	ctx, cancel := context.WithTimeout(context.Background(), rt.cfg.SampleTimeout)
+	defer cancel()
+	_ = rt.catalog.Wait(ctx)
 }
 
 // schemaChanged forgets, after a change of the schema, what every server's prepared
@@ -232,7 +232,7 @@ func (rt *router) start() {
 func (rt *router) schemaChanged(redefines bool) {
 	for _, q := range rt.plugin.routers() { // some stand over the same primary
 		q.forgetPrepared()
-		if redefines && q.catalog != nil {
+		if redefines && q.judging.Load() {
 			q.catalog.Refresh()
 		}
 	}
@@ -246,7 +246,7 @@ func (rt *router) forgetPrepared() {
 	if rt.prepared != nil {
 		rt.prepared.reset()
 	}
-	for _, s := range rt.servers {
+	for _, s := range rt.replicas() {
 		s.prepared.reset()
 	}
 }
@@ -267,8 +267,10 @@ func (rt *router) release() error {
 			errs = append(errs, d.close())
 		}
 	}
-	for _, s := range rt.servers {
-		errs = append(errs, s.close())
+	for _, s := range rt.replicas() {
+		if !s.gone.Load() {
+			errs = append(errs, s.close())
+		}
 	}
 	if rt.prepared != nil {
 		rt.prepared.close()

@@ -22,10 +22,12 @@ import (
 type server struct {
 	name     string
 	index    int
+	gone     atomic.Bool // removed
 	dialer   *dialer
 	pool     *sql.DB
 	prepared *statements // for statements that come in prepared mode
 	inFlight atomic.Int64
+	trial    atomic.Bool // a read is trying it although it is ejected
 	held     *heldServer
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
@@ -87,9 +89,15 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		s.mu.Unlock()
 	}
 	s.mu.Unlock()
-	if life.Err() != nil {
+	switch {
+	case life.Err() != nil:
 		_ = h.Close()
 		return nil, context.Cause(life)
+	case s.monitor.Generation(s.index) != h.generation:
+		// The server was lost after the question, and nobody has seen this connection
+		// yet: database/sql opens another.
+		_ = h.Close()
+		return nil, driver.ErrBadConn
 	}
 	return h, nil
 }
@@ -115,8 +123,13 @@ func (s *server) greet(ctx context.Context, h *heldConn) error {
 		if err != nil {
 			return err
 		}
-		if again, err := before.Connected(c); !again || err != nil {
+		again, err := before.Connected(c)
+		if err != nil {
 			return err
+		}
+		h.generation = before.Generation()
+		if !again && s.monitor.Generation(s.index) == h.generation {
+			return nil
 		}
 	}
 }
@@ -159,15 +172,12 @@ func askDriver(ctx context.Context, h *heldConn, query string) (string, error) {
 // it down, and a frozen server gives no error by itself.
 func (s *server) die() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.end(retry.ErrServerDead)
-	past := time.Now().Add(-time.Second)
 	for h := range s.conns {
-		h.dead.Store(true)
-		if h.netConn != nil {
-			_ = h.netConn.SetDeadline(past)
-		}
+		h.breakOff()
 	}
+	s.mu.Unlock()
+	closeIdle(s.pool)
 }
 
 // revive lets connections be made again.
@@ -176,6 +186,27 @@ func (s *server) revive() {
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
 		s.life, s.end = context.WithCancelCause(context.Background())
+	}
+}
+
+// void breaks off what runs on connections from before a generation: they lead to a
+// run of the server that has ended, or to another server, and what is known of this
+// one does not hold there.
+func (s *server) void(generation uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.conns {
+		if h.generation < generation {
+			h.breakOff()
+		}
+	}
+}
+
+// breakOff ends what runs on a connection, and keeps it from being used again.
+func (h *heldConn) breakOff() {
+	h.dead.Store(true)
+	if h.netConn != nil {
+		_ = h.netConn.SetDeadline(time.Now().Add(-time.Second))
 	}
 }
 

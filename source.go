@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"time"
 
 	"github.com/readsplit/readsplit/lsn"
 )
@@ -18,16 +19,43 @@ type source struct {
 	shared bool
 	// closer is a pool that was opened for the source alone.
 	closer func() error
+	opened time.Time // when conn was opened, or was to be renewed and could not be
 }
 
-// connect reports whether it had to open a connection.
+// renewEvery is for how long one connection is asked. A name that has moved to
+// another server is noticed then, also where the old one still answers.
+const renewEvery = 15 * time.Second
+
+// connect reports whether it has opened a connection.
 func (s *source) connect(ctx context.Context) (fresh bool, err error) {
-	if s.conn != nil {
+	if s.conn != nil && time.Since(s.opened) < renewEvery {
 		return false, nil
 	}
-	s.conn, err = s.dialer.db.Conn(ctx)
-	return true, err
+	old := s.conn
+	if old != nil {
+		// Half of the time is left for the question: where no other connection can be
+		// had, the old one still says how the server is.
+		if until, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, time.Until(until)/2)
+			defer cancel()
+		}
+	}
+	conn, err := s.dialer.db.Conn(ctx)
+	s.opened = time.Now()
+	if err != nil {
+		if old != nil {
+			return false, nil
+		}
+		return true, err
+	}
+	s.drop()
+	s.conn = conn
+	return true, nil
 }
+
+// Renew implements monitor.Renewer.
+func (s *source) Renew() { s.opened = time.Time{} }
 
 func (s *source) ask(ctx context.Context, query string) (string, error) {
 	var text string
@@ -53,7 +81,6 @@ func (s *source) drop() {
 // Sample implements monitor.Source.
 func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err error) {
 	if fresh, err = s.connect(ctx); err != nil {
-		s.conn = nil
 		return lsn.Sample{}, fresh, err
 	}
 	text, err := s.ask(ctx, lsn.FullSQL)

@@ -44,6 +44,10 @@ type Status struct {
 	// Tokens counts tokens that were not accepted as they came.
 	Tokens TokenCounts
 
+	// Traffic is what operators have set, and Shadow what its shadow mode has counted.
+	Traffic policy.Traffic
+	Shadow  policy.ShadowCounts
+
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
 	Catalog catalog.Status
@@ -81,6 +85,10 @@ type ServerStatus struct {
 	// Paused: an administrator paused replay. Balanced: the name answers as
 	// several servers, and is not used for reads that ask for anything.
 	Paused, Balanced bool
+	// Drained: an operator has taken the replica out of service. EjectedUntil is until
+	// when it is left alone because reads failed there; zero or past: it is not.
+	Drained      bool
+	EjectedUntil time.Time
 	// Sampled is when the newest sample began; zero: never.
 	Sampled time.Time
 	// Reads is how many reads the replica served, InFlight how many it runs now;
@@ -117,6 +125,7 @@ func emptyStatus(resolver string) Status {
 func (rt *router) status() Status {
 	st := emptyStatus(rt.name)
 	now := time.Now()
+	servers := rt.replicas() // before the snapshot, which then has them all
 	snap := rt.monitor.Snapshot()
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
@@ -127,11 +136,15 @@ func (rt *router) status() Status {
 	if st.Primary.Up {
 		st.Primary.Role = policy.RolePrimary
 	}
-	for i, s := range rt.servers {
+	for i, s := range servers {
 		r := &snap.Replicas[i]
+		if r.Gone {
+			continue
+		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
 			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
 			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
@@ -150,7 +163,11 @@ func (rt *router) status() Status {
 		}
 	}
 	st.PrimaryReads = c.primaryReads.Load()
-	if rt.catalog != nil {
+	if t := rt.plugin.traffic.Load(); t != nil {
+		st.Traffic = *t
+	}
+	st.Shadow = policy.ShadowCounts{Replica: c.shadowReplica.Load(), Primary: c.shadowPrimary.Load(), Stale: c.shadowStale.Load()}
+	if rt.judging.Load() {
 		st.Catalog = rt.catalog.Status()
 	}
 	st.Captures = rt.monitor.Captures()

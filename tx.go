@@ -50,7 +50,7 @@ func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		// The server refuses what the guard did not see.
 		opts = readOnly(opts)
 	}
-	if opts != nil && opts.ReadOnly && len(rt.servers) > 0 && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
+	if opts != nil && opts.ReadOnly && rt.splits() && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
 		if err := ctx.Err(); err != nil {
 			return (*readOnlyTx)(nil), err
 		}

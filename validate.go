@@ -33,6 +33,12 @@ func (c Config) validate() error {
 			v.add("Config.Policies[%d] is nil: remove it or name a policy", i)
 		}
 	}
+	if err := c.Traffic.Validate(); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Traffic: %w", err))
+	}
+	if err := c.Health.Validate(); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Health: %w", err))
+	}
 	if err := c.Retry.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Retry: %w", err))
 	}
@@ -63,19 +69,34 @@ func (v *problems) replicas(of string, replicas []Replica) {
 		} else {
 			names[r.Name] = i
 		}
-		if isNil(r.Dialector) {
-			v.add("%s.Dialector is nil: set it to what gorm.Open would take, for instance postgres.Open(dsn)", field)
-		}
-		if r.Weight < 0 {
-			v.add("%s.Weight is %d: it must be 1 or more (0 means 1); leave a replica out to give it nothing", field, r.Weight)
-		}
-		for j, g := range r.Groups {
-			if g == "" {
-				v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
-			}
-		}
-		v.pool(field+".Pool", r.Pool)
+		v.replicaAlone(field, r)
 	}
+}
+
+// replica reports the problems of a replica that is not one of a list.
+func (v *problems) replica(field string, r Replica) {
+	switch r.Name {
+	case "":
+		v.add("%s.Name is empty: every replica needs a name of its own, for logs and metrics", field)
+	case primaryName:
+		v.add("%s.Name is %q, which is how the primary is called: choose another name", field, r.Name)
+	}
+	v.replicaAlone(field, r)
+}
+
+func (v *problems) replicaAlone(field string, r Replica) {
+	if isNil(r.Dialector) {
+		v.add("%s.Dialector is nil: set it to what gorm.Open would take, for instance postgres.Open(dsn)", field)
+	}
+	if r.Weight < 0 {
+		v.add("%s.Weight is %d: it must be 1 or more (0 means 1); leave a replica out to give it nothing", field, r.Weight)
+	}
+	for j, g := range r.Groups {
+		if g == "" {
+			v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
+		}
+	}
+	v.pool(field+".Pool", r.Pool)
 }
 
 func (v *problems) durations(c Config) {

@@ -100,7 +100,7 @@ func (p *Plugin) use(w *wish, name string) {
 		w.router = t.byName[name]
 	case t.byTable[plainTable(name)] != nil:
 		w.router = t.byTable[plainTable(name)]
-	case p.main.groups[name]:
+	case p.main.members.inGroup(name):
 		w.group = name
 	default:
 		w.err = fmt.Errorf("%w %q in Clauses(dbresolver.Use): %s", ErrUnknownGroup, name, p.useNames())

@@ -35,3 +35,14 @@ func (t Traffic) Withholds(random uint64) Reason {
 	}
 	return ReasonNone
 }
+
+// ShadowCounts is what the decisions of shadow mode would have meant, in reads.
+type ShadowCounts struct {
+	// Replica is how many would have run on a replica, Primary how many on the
+	// primary.
+	Replica, Primary uint64
+	// Stale is how many a split that only takes replicas in turn would have sent to
+	// one that was not known to show what they had to see: their session's own
+	// writes, and nothing older than MaxLag.
+	Stale uint64
+}

@@ -1,0 +1,169 @@
+package readsplit_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/testenv"
+)
+
+// sick opens connections to one server until it is told to refuse: the monitor's
+// connection is there then, and goes on answering.
+type sick struct {
+	driver.Connector
+	refuses atomic.Bool
+	asked   atomic.Int64 // connections that were refused
+}
+
+func (s *sick) Connect(ctx context.Context) (driver.Conn, error) {
+	if s.refuses.Load() {
+		s.asked.Add(1)
+		return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+	}
+	return s.Connector.Connect(ctx)
+}
+
+// ailing opens a database whose replicas can be made to refuse connections while
+// they answer the monitor. Strikes and times are the test's.
+func ailing(t *testing.T, c *testenv.Cluster, h monitor.Health) (*testDB, []*sick) {
+	t.Helper()
+	var all []*sick
+	name := newDatabaseName(t)
+	require.NoError(t, c.CreateDatabase(t.Context(), name))
+	d := newDB(t, c, inDatabase(name), configured(func(cfg *readsplit.Config) {
+		cfg.Health = h
+		cfg.MaxLag = readsplit.Off
+		for i := range cfg.Replicas {
+			parsed, err := pgx.ParseConfig(c.Replica(i).DSNFor(name))
+			require.NoError(t, err)
+			s := &sick{Connector: stdlib.GetConnector(*parsed)}
+			all = append(all, s)
+			pool := sql.OpenDB(s)
+			t.Cleanup(func() { require.NoError(t, pool.Close()) })
+			cfg.Replicas[i].Dialector = postgres.New(postgres.Config{Conn: pool})
+		}
+	}))
+	d.eligible(t, "replica1", "replica2")
+	return d, all
+}
+
+// fallIll makes a replica refuse connections, and ends those of its pool.
+func fallIll(t *testing.T, d *testDB, s *sick, replica string) {
+	t.Helper()
+	s.refuses.Store(true)
+	require.NoError(t, d.plugin.Drain(limit(t), replica))
+	require.NoError(t, d.plugin.Resume(replica))
+}
+
+// A server that answers its probes and fails reads is not asked by every read.
+func TestFailingServerIsLeftAlone(t *testing.T) {
+	d, all := ailing(t, cluster(t), monitor.Health{Eject: time.Hour, MaxEject: time.Hour, SlowStart: -1})
+	fallIll(t, d, all[0], "replica1")
+	var readers sync.WaitGroup
+	for range 8 {
+		readers.Go(func() {
+			for range 100 {
+				var server string
+				if assert.NoError(t, d.Raw(whoSQL).Scan(&server).Error) {
+					assert.Equal(t, "replica2", server)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	// Three strikes, and whatever the other seven had under way.
+	assert.LessOrEqual(t, all[0].asked.Load(), int64(3+7)*3, "of 800 reads")
+	st := d.plugin.Status().Replicas[0]
+	assert.True(t, st.Up, "it answers its probes")
+	assert.True(t, time.Now().Before(st.EjectedUntil))
+	assert.NotEmpty(t, d.log.matching("replica1", "answers its probes"))
+}
+
+// All replicas are ejected: the primary serves, and one read at a time tries each
+// of them, so that the first that succeeds brings it back.
+func TestAllAreEjected(t *testing.T) {
+	d, all := ailing(t, cluster(t), monitor.Health{Eject: time.Hour, MaxEject: time.Hour, SlowStart: -1})
+	for i, s := range all {
+		fallIll(t, d, s, d.cluster.Replica(i).Name())
+	}
+	for range 30 {
+		require.Equal(t, "primary", served(t, d.DB))
+	}
+	now := time.Now()
+	for _, st := range d.plugin.Status().Replicas {
+		assert.True(t, now.Before(st.EjectedUntil), st.Name)
+	}
+	var server string
+	tx := d.Raw(whoSQL).Scan(&server)
+	require.NoError(t, tx.Error)
+
+	all[1].refuses.Store(false)
+	eventually(t, "the one that is well to be back", func() bool { return served(t, d.DB) == "replica2" })
+	assert.False(t, time.Now().Before(d.plugin.Status().Replicas[1].EjectedUntil))
+	assert.NotEmpty(t, d.log.matching("replica2", "readmitted"))
+	asked := all[0].asked.Load()
+	for range 30 {
+		require.Equal(t, "replica2", served(t, d.DB))
+	}
+	assert.Equal(t, asked, all[0].asked.Load(), "nobody tries the other while one serves")
+}
+
+// What is wrong with the statement says nothing about the server.
+func TestStatementsDoNotEject(t *testing.T) {
+	x := newTrap(t)
+	for range 20 {
+		require.Error(t, x.Raw("SELECT 1/0").Scan(new(int)).Error)
+		require.Error(t, x.Raw("SELECT FROM nowhere").Scan(new(int)).Error)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		require.Error(t, x.WithContext(ctx).Raw("SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b").Scan(new(int)).Error)
+		cancel()
+		require.Error(t, x.Raw("SELECT 'x'::int").Scan(new(int)).Error)
+	}
+	for _, st := range x.plugin.Status().Replicas {
+		assert.True(t, st.EjectedUntil.IsZero(), st.Name)
+	}
+	eventually(t, "reads go to a replica", func() bool { return isReplica(served(t, x.DB)) })
+}
+
+// Without the primary, replicas that are ejected are tried by every read.
+func TestEjectedServeWithoutThePrimary(t *testing.T) {
+	c := breakable(t)
+	d, all := ailing(t, c, monitor.Health{Eject: time.Hour, MaxEject: time.Hour})
+	for i, s := range all {
+		fallIll(t, d, s, c.Replica(i).Name())
+	}
+	for range 30 {
+		require.Equal(t, "primary", served(t, d.DB))
+	}
+	undo := injected(t)(c.Primary().Stop(t.Context()))
+	defer undone(t, undo)
+	eventually(t, "the primary to be lost", func() bool { return !d.plugin.Status().Primary.Up })
+	for _, s := range all {
+		s.refuses.Store(false)
+	}
+	for range 10 {
+		tx := d.WithContext(readsplit.Stale(t.Context())).Raw(whoSQL).Scan(new(string))
+		require.NoError(t, tx.Error)
+		assert.Equal(t, policy.ReasonStale, reason(t, tx))
+	}
+	now := time.Now()
+	for _, st := range d.plugin.Status().Replicas {
+		assert.True(t, now.Before(st.EjectedUntil), "%s is tried, and nothing more is known", st.Name)
+	}
+}
