@@ -353,6 +353,12 @@ func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *sess
 		rt.acceptTokens(s, l)
 	}
 	rt.claimed(ctx, &l.claim, false, &q, deadline)
+	if seen := l.seen.Load(); seen != nil && rt.monotonic(&marks{session: s}) {
+		// Whoever gets the token reads on other servers.
+		held := query{Query: q}
+		rt.demandSeen(ctx, l, seen, &held, deadline)
+		q = held.Query
+	}
 	until := time.Now().Add(rt.cfg.StickyWindow)
 	switch doubt := l.claim.load().Unsure; {
 	case q.Pending || q.Foreign:

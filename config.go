@@ -105,6 +105,15 @@ type Config struct {
 	// 1 s to 30 s, and 10 s.
 	Health monitor.Health
 
+	// MonotonicReads keeps the reads of a session (WithSession) from going backwards:
+	// what one of them has shown, those that come later show too, whichever server
+	// they run on, also after its token has gone to another process. A session's reads
+	// then stay on one replica while that is right for them, and a read elsewhere costs
+	// what a read after a write does. What a transaction shows
+	// counts, but its own statements are not held to it, nor are AnyReplica and reads
+	// without a session. Defaults to false.
+	MonotonicReads bool
+
 	// Traffic is a kill switch, the percentage of reads that may use replicas, and
 	// the shadow mode; [Plugin.SetTraffic] changes it while the plugin is in use.
 	// Defaults to none of them.

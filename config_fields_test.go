@@ -62,6 +62,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Retry":                  f.retry,
 		"Config.Health":                 f.health,
 		"Config.Traffic":                f.traffic,
+		"Config.MonotonicReads":         f.monotonicReads,
 		"Config.TokenKeys":              f.tokenKeys,
 		"Config.GuardErrors":            f.guardErrors,
 		"Config.ForbidNudge":            f.forbidNudge,

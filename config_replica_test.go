@@ -135,7 +135,10 @@ func (f fieldTest) poolMaxIdle(t *testing.T) {
 		return idle(base) > 1
 	})
 	assert.LessOrEqual(t, idle(changed), 1)
-	assert.Positive(t, changed.plugin.Status().Replicas[0].Pool.MaxIdleClosed)
+	eventually(t, "a connection to be closed because another one is idle", func() bool {
+		f.at(t, changed, 12)
+		return changed.plugin.Status().Replicas[0].Pool.MaxIdleClosed > 0
+	})
 }
 
 // backends returns how many different backends serve ten reads, one after the other.

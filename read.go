@@ -37,7 +37,11 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 				r.wrote, r.effect = true, effect{insert: true}
 			}
 			r.ranOn(nil, reason)
-			return attempt(nil)
+			err := attempt(nil)
+			if err == nil {
+				rt.shown(marksOf(ctx), nil, 0, nil)
+			}
+			return err
 		}
 		trial := r.trial
 		r.trial = false
@@ -46,6 +50,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
+				rt.shown(marksOf(ctx), s, generation, r.sight)
 				r.ranOn(s, reason)
 				return nil
 			}
@@ -183,7 +188,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if parent != nil && parent.ran && parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
 	}
-	d, snap, err := rt.decide(ctx, m, q, parent)
+	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -241,7 +246,7 @@ type query struct {
 var queries = sync.Pool{New: func() any { return new(query) }}
 
 // decide asks the policies, waiting for a replica where they say so.
-func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route) (policy.Decision, *policy.Snapshot, error) {
+func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route, seen **sight) (policy.Decision, *policy.Snapshot, error) {
 	now := time.Now()
 	q.since = now
 	deadline := now.Add(rt.maxWait)
@@ -258,6 +263,20 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route)
 		parent = nil
 	}
 	anywhere := q.Exclude
+	if rt.monotonic(m) && q.Mode != policy.AnyReplica && parent == nil {
+		l := m.session.ledgerOf(rt)
+		s := l.seen.Load()
+		*seen = s
+		if s != nil {
+			if d, ok := s.again(rt, q, snap, now); ok {
+				return d, snap, nil
+			}
+			if rt.needsClaims(q) {
+				rt.demandSeen(ctx, l, s, q, deadline)
+				snap, now = rt.monitor.Snapshot(), time.Now()
+			}
+		}
+	}
 	for {
 		q.Exclude = anywhere
 		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {

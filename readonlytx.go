@@ -271,6 +271,7 @@ func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any)
 		return nil, err
 	}
 	result, err := tx.ExecContext(ctx, query, args...)
+	t.shownByStatement(ctx)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}
@@ -284,6 +285,7 @@ func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any
 		return nil, err
 	}
 	rows, err := tx.QueryContext(ctx, query, args...)
+	t.shownByStatement(ctx)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}
@@ -297,6 +299,7 @@ func (t *readOnlyTx) QueryRowContext(ctx context.Context, query string, args ...
 		return failing{err}.row()
 	}
 	row := tx.QueryRowContext(ctx, query, args...)
+	t.shownByStatement(ctx)
 	if stateful && row.Err() == nil {
 		t.keep(query, args)
 	}
@@ -314,6 +317,7 @@ func (t *readOnlyTx) Rollback() error {
 }
 
 func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
+	t.shownByStatement(t.ctx) // prepared statements run past this
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {

@@ -56,6 +56,7 @@ type route struct {
 	exclude    uint64        // replicas that failed this read
 	tries      bool          // it may be sent to a replica that is ejected
 	trial      bool          // it was
+	sight      *sight        // what its session had seen when it was decided
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	forced     policy.Reason // set: the primary, for this reason
 

@@ -49,6 +49,7 @@ func (s *Session) carry(p lsn.Position) {
 type ledger struct {
 	plugin   atomic.Pointer[router]
 	claim    register
+	seen     atomic.Pointer[sight]
 	accepted atomic.Int32 // how many of the session's tokens were judged
 }
 

@@ -248,6 +248,7 @@ func (t *trackedTx) Commit() error {
 	// Recorded before the sessions are let go of, so that nobody can take a
 	// token without it.
 	defer t.end()
+	t.shownByTx()
 	outcome := retry.OfWrite(err)
 	switch {
 	case t.out.Load() && errors.Is(err, sql.ErrTxDone):
@@ -275,6 +276,7 @@ func (t *trackedTx) Rollback() error {
 	if t.byText.Load() && t.wrote.Load() {
 		t.record()
 	}
+	t.shownByTx()
 	t.end()
 	return err
 }
