@@ -1,0 +1,56 @@
+package readsplit_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/testenv"
+)
+
+// pointTo leads new connections to another server and leaves the others alone, as a
+// change of DNS does.
+func (a *address) pointTo(s *testenv.Server) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.target = s
+}
+
+// The name of a replica moves to another server, while the old one still answers
+// over the connections that are open, and falls behind.
+func TestNameOfAReplicaMoves(t *testing.T) {
+	c := breakable(t)
+	name := newAddress(t, c.Replica(0))
+	database := newDatabaseName(t)
+	require.NoError(t, c.CreateDatabase(t.Context(), database))
+	d := newDB(t, c, inDatabase(database), configured(patient), configured(func(cfg *readsplit.Config) {
+		_, port, err := net.SplitHostPort(name.listener.Addr().String())
+		require.NoError(t, err)
+		cfg.Replicas = []readsplit.Replica{{
+			Name:      "by name",
+			Dialector: postgres.Open(fmt.Sprintf("%s host=127.0.0.1 port=%s", c.Replica(0).DSNFor(database), port)),
+		}}
+	}))
+	counters(t, d, 16)
+	d.eligible(t, "replica1")
+	u := startUsers(t, d, 16, nil)
+	u.busy(t, c.Replica(0))
+
+	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	name.pointTo(c.Replica(1))
+	u.busy(t, c.Replica(1))
+	eventually(t, "no connection to be left to the server that the name has left", func() bool {
+		return ask[int](t, c.Replica(0), "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", d.name) == 0
+	})
+	u.during(t, 200, func() bool { return !d.plugin.Status().Replicas[0].Balanced })
+	u.right(t)
+	assert.Zero(t, u.lost.Load())
+	d.eligible(t, "replica2")
+	assert.False(t, d.plugin.Status().Replicas[0].Balanced, "one server after the other, not several")
+}
