@@ -27,6 +27,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
 		}
 		s, generation, reason, err := r.choose(ctx, primary)
+		if err == nil && s == nil {
+			s, generation, reason, err = r.admit(ctx, reason)
+		}
 		if err != nil {
 			return err
 		}
@@ -35,7 +38,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 				r.wrote, r.effect = true, effect{insert: true}
 			}
 			r.ranOn(nil, reason)
-			return attempt(nil)
+			return r.placed(attempt)
 		}
 		err = s.try(attempt)
 		if err == nil {

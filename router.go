@@ -40,6 +40,7 @@ type router struct {
 	dialers     []*dialer // of the replicas, until prepare
 	servers     []*server
 	heldPrimary *heldServer
+	budget      *budget // nil: nothing is bounded
 	load        policy.Load
 	monitor     *monitor.Monitor
 	control     *dialer
@@ -185,6 +186,9 @@ func (rt *router) prepare() {
 		rt.catalog = rt.newCatalog()
 	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}
+	if rt.budget = newBudget(rt.cfg.PrimaryBudget); rt != p.main && rt.opened == nil {
+		rt.budget = p.main.budget // of the same primary
+	}
 	for i, s := range rt.servers {
 		s.monitor = rt.monitor
 		s.held = &heldServer{router: rt, server: i + 1}

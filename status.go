@@ -6,6 +6,7 @@ import (
 
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -43,6 +44,10 @@ type Status struct {
 	Refused uint64
 	// Tokens counts tokens that were not accepted as they came.
 	Tokens TokenCounts
+
+	// Budget is what Config.PrimaryBudget has done. Resolvers over the plugin's own
+	// primary have the same one.
+	Budget overload.Status
 
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
@@ -150,6 +155,7 @@ func (rt *router) status() Status {
 		}
 	}
 	st.PrimaryReads = c.primaryReads.Load()
+	st.Budget = rt.budget.status()
 	if rt.catalog != nil {
 		st.Catalog = rt.catalog.Status()
 	}
