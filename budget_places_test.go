@@ -3,7 +3,7 @@ package readsplit_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
@@ -74,14 +75,16 @@ func TestBudgetRowsLeftOpen(t *testing.T) {
 	})
 }
 
-// angry panics when it is scanned.
+// angry panics when it is scanned: as a serializer of GORM's, because a sql.Scanner
+// that panics locks its rows for ever in database/sql itself (Go 1.26), without the
+// plugin too.
 type angry string
 
-// Scan implements sql.Scanner.
-func (*angry) Scan(any) error { panic("scanned") }
+// Scan implements schema.SerializerInterface.
+func (*angry) Scan(context.Context, *schema.Field, reflect.Value, any) error { panic("scanned") }
 
-// Value implements driver.Valuer.
-func (angry) Value() (driver.Value, error) { return nil, nil }
+// Value implements schema.SerializerInterface.
+func (*angry) Value(context.Context, *schema.Field, reflect.Value, any) (any, error) { return "", nil }
 
 type angryBook struct {
 	ID    int64
@@ -99,9 +102,6 @@ func TestBudgetErrorsAndPanics(t *testing.T) {
 			"Scanner":   func() { x.WithContext(nobody()).Take(&angryBook{}) },
 			"Scanner of Raw": func() {
 				x.WithContext(nobody()).Raw("SELECT id, title FROM books").Scan(&[]angryBook{})
-			},
-			"Scanner of Row": func() {
-				_ = x.WithContext(nobody()).Raw("SELECT title FROM books").Row().Scan(&angry{})
 			},
 		} {
 			require.Panics(t, run, name)

@@ -39,6 +39,8 @@ type Plugin struct {
 	// statements run.
 	tables atomic.Pointer[tables]
 	adding sync.Mutex
+	// connections are what may be opened on each server.
+	connections connections
 
 	initialized atomic.Bool
 	closed      atomic.Bool
@@ -124,6 +126,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	for _, rt := range p.routers() {
 		rt.start()
 	}
+	p.checkConnections()
 	p.replacePools(db)
 	return nil
 }

@@ -167,7 +167,7 @@ func (rt *router) prepare() {
 		rt.servers = append(rt.servers, s)
 		cfg.Replicas = append(cfg.Replicas, monitor.Target{
 			Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-			AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: rt.dialers[i], shared: rt.dialers[i].scarce()},
+			AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: rt.dialers[i], shared: rt.dialers[i].scarce(), saw: p.watchConnections(rt, i)},
 		})
 		for _, g := range r.Groups {
 			rt.groups[g] = true
@@ -176,7 +176,7 @@ func (rt *router) prepare() {
 	rt.dialers = nil // the servers close them from here on
 	rt.load = load(rt.servers)
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
-	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
+	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, -1)}
 	rt.monitor = monitor.New(cfg)
 	switch {
 	case !rt.watched || len(rt.servers) == 0:
@@ -259,6 +259,7 @@ func (rt *router) forgetPrepared() {
 // not closed goes on: statements still have their settings on the primary.
 func (rt *router) release() error {
 	plugins.remove(rt)
+	rt.plugin.connections.forget(rt)
 	if rt.catalog != nil {
 		rt.catalog.Close()
 	}

@@ -49,6 +49,11 @@ type Status struct {
 	// primary have the same one.
 	Budget overload.Status
 
+	// Connections are, for each server that was seen, how many connections may be
+	// opened to it by all instances and how many it takes. Empty in Resolvers, whose
+	// servers are among them.
+	Connections []overload.Connections
+
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
 	Catalog catalog.Status
@@ -104,6 +109,7 @@ func (p *Plugin) Status() Status {
 		return emptyStatus("")
 	}
 	st := all[0].status()
+	st.Connections = p.connections.status()
 	for _, rt := range all[1:] {
 		st.Resolvers = append(st.Resolvers, rt.status())
 	}
