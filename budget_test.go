@@ -122,7 +122,7 @@ func TestBudgetDoesNotBoundWhatBelongsOnThePrimary(t *testing.T) {
 			},
 			"unknown":          func() *gorm.DB { return x.WithContext(ctx).Raw("SELECT nextval('books_t_id_seq')").Scan(&n) },
 			"first or init":    func() *gorm.DB { return x.WithContext(ctx).Where("title = ?", "one").FirstOrInit(&b) },
-			"in a transaction": func() *gorm.DB { return begun(x, ctx).First(&book{}) },
+			"in a transaction": func() *gorm.DB { return begun(ctx, x).First(&book{}) },
 			"in a hook": func() *gorm.DB {
 				return x.WithContext(context.WithValue(ctx, hooksKey{}, hooks{"AfterCreate": func(tx *gorm.DB) error { return tx.First(&book{}).Error }})).Create(&hookedBook{Title: "h"})
 			},
@@ -152,7 +152,7 @@ func TestBudgetDoesNotBoundWhatBelongsOnThePrimary(t *testing.T) {
 }
 
 // begun is a transaction on the primary; it ends with the context.
-func begun(x *trap, ctx context.Context) *gorm.DB { return x.WithContext(ctx).Begin() }
+func begun(ctx context.Context, x *trap) *gorm.DB { return x.WithContext(ctx).Begin() }
 
 // What was looked for once more, or refused by a replica, has been tried where it
 // wanted to be.
@@ -194,7 +194,7 @@ func TestBudgetWait(t *testing.T) {
 	var name string
 	row := x.WithContext(nobody()).Raw(whoSQL).Row()
 	busy(t, row.Scan(&name))
-	_, err = x.WithContext(nobody()).Raw(whoSQL).Rows() //nolint:rowserrcheck,sqlclosecheck // there are none
+	_, err = x.WithContext(nobody()).Raw(whoSQL).Rows()
 	busy(t, err)
 	busy(t, x.WithContext(nobody()).Exec(whoSQL).Error)
 

@@ -37,8 +37,9 @@ const (
 	// ServeStale serves the read from a replica however old that is, with the reason
 	// served_stale; what its own session wrote it sees all the same. A read that no
 	// replica may serve even so (its own write is on none, it asked for a bound of
-	// its own with AtMost, it follows a read that was on the primary) waits as under
-	// Wait.
+	// its own with AtMost, a policy keeps it away, it follows a read that was on the
+	// primary) waits as under Wait. As under Stale, a context without a session gives
+	// up the writes of its process.
 	ServeStale
 	// Fail fails the read at once with ErrPrimaryBusy. What belongs to a read that
 	// was let in (its preloads, queries of its AfterFind) waits for at most
