@@ -203,7 +203,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	r = &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	if err != nil {
-		return r, reason, false, nil
+		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
 	}
 	if s == nil {
 		if s, _, reason, err = r.admit(ctx, reason); err == nil && s == t.server {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// ErrPrimaryBusy: a read wanted a replica, no replica was right for it, and as many
-// such reads as the budget allows were running on the primary. Nothing was sent.
+// ErrPrimaryBusy is the error of a read that wanted a replica, when no replica was
+// right for it and as many such reads as the budget allows were running on the
+// primary. Nothing was sent.
 // Try again later, ask for less with Stale, or raise Config.PrimaryBudget. A
 // [*BusyError] holds the numbers.
 var ErrPrimaryBusy = errors.New("readsplit: the primary is busy with reads that no replica could serve")

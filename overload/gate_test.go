@@ -2,7 +2,6 @@ package overload_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -245,9 +244,9 @@ func TestBudgetValidate(t *testing.T) {
 		assert.ErrorContains(t, bad.Validate(), text)
 	}
 	all := overload.Budget{Reads: -1, Beyond: 9, MaxWait: -1}.Validate()
-	joined, ok := all.(interface{ Unwrap() []error }) //nolint:errorlint // what Join made
+	joined, ok := all.(interface{ Unwrap() []error })
 	require.True(t, ok)
 	assert.Len(t, joined.Unwrap(), 3, "each problem is reported")
-	assert.False(t, errors.Is(all, overload.ErrPrimaryBusy))
+	assert.NotErrorIs(t, all, overload.ErrPrimaryBusy)
 	assert.Equal(t, overload.Budget{Reads: 3, MaxWait: time.Second}, overload.Budget{Reads: 3}.WithDefaults())
 }
