@@ -227,6 +227,7 @@ func (p *Plugin) settleRead(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
 		r.recheck(db)
+		r.closedPlace()
 		r.closedRows(db.Statement.Context)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -130,6 +131,17 @@ type Config struct {
 	// says of them. They win over ReadFunctions. Defaults to none.
 	WriteFunctions []string
 
+	// PrimaryBudget bounds how many reads that wanted a replica run on a primary at
+	// once, in this process: on each primary that the configuration names. When all
+	// replicas fall behind, the primary gets that many reads at a time, and the
+	// others wait, are served stale or fail, as it says. Writes and reads that belong
+	// on the primary are never bounded. Defaults to no bound.
+	PrimaryBudget overload.Budget
+
+	// Instances is how many processes with this configuration share the servers, for
+	// the check of their connection limits at start. Defaults to 1.
+	Instances int
+
 	// Settings returns what is set on a connection while the statements of a
 	// context run there, by name (app.tenant, search_path, TimeZone, role), on the
 	// primary as on a replica; where it returns nothing, nothing is. A policy of
@@ -251,6 +263,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.Balancer = c.zoned(c.Balancer)
 	c.Replicas = weighed(c.Replicas)
+	if c.Instances == 0 {
+		c.Instances = 1
+	}
 	return c
 }
 

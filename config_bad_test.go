@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/utils/tests"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -67,6 +68,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		Resolvers:     []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
 		Pool:          readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
 		Retry:         retry.Backoff{Attempts: -7},
+		PrimaryBudget: overload.Budget{Reads: -4, Beyond: overload.Fail, MaxWait: time.Second},
+		Instances:     -1,
 		TokenKeys:     [][]byte{[]byte("hunter2")},
 	})
 	require.Error(t, err)
@@ -97,6 +100,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.Pool.MaxLifetime is -1ns",
 		"Config.Pool.MaxIdleTime is -1h0m0s",
 		"Config.Retry: readsplit: Backoff.Attempts is -7",
+		"Config.PrimaryBudget: readsplit: Budget.Reads is -4", "Budget.MaxWait is 1s, and Beyond is overload.Fail",
+		"Config.Instances is -1",
 		"Config.TokenKeys: readsplit: token keys: key 1 has 7 bytes",
 	} {
 		assert.ErrorContains(t, err, want)
@@ -104,7 +109,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 27, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 30, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

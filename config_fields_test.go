@@ -45,6 +45,8 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.PrimaryPool":            f.primaryPool,
 		"Config.NotFound":               f.notFound,
 		"Config.Settings":               f.settings,
+		"Config.PrimaryBudget":          testPrimaryBudget,
+		"Config.Instances":              testInstances,
 		"Config.ReadFunctions":          f.functions("touch", true, func(c *readsplit.Config) { c.ReadFunctions = []string{"touch"} }),
 		"Config.WriteFunctions":         f.functions("total", false, func(c *readsplit.Config) { c.WriteFunctions = []string{"total"} }),
 		"Config.Default":                f.preference,

@@ -69,11 +69,17 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 }
 
 // target is how the monitor sees a replica.
-func target(r Replica, d *dialer) monitor.Target {
+func target(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Source: &source{dialer: d, shared: d.scarce()},
+		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
 	}
+}
+
+// watchedSource asks the replica at a place for the monitor.
+func (rt *router) watchedSource(place int) *source {
+	s := rt.replicas()[place]
+	return &source{dialer: s.dialer, shared: s.dialer.scarce(), saw: rt.plugin.watchConnections(rt, s)}
 }
 
 // AddReplica adds a replica while the plugin is in use: to the resolver of that
@@ -110,7 +116,11 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	if err != nil {
 		return fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)
 	}
-	rt.monitor.Add(target(r, d), func(place int) { rt.join(place, r, d) })
+	from := &source{dialer: d, shared: d.scarce()}
+	rt.monitor.Add(target(r, from), func(place int) {
+		rt.join(place, r, d)
+		from.saw = p.watchConnections(rt, rt.replicas()[place])
+	})
 	if !rt.judging.Load() {
 		rt.judge()
 	}
@@ -136,6 +146,7 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 		_ = m.server.idle(ctx)
 		m.server.gone.Store(true)
 		m.router.monitor.Remove(m.server.index)
+		p.connections.forget(m.router, m.server)
 		errs = append(errs, m.server.close())
 	}
 	return errors.Join(errs...)

@@ -40,6 +40,8 @@ type Plugin struct {
 	// statements run.
 	tables atomic.Pointer[tables]
 	adding sync.Mutex
+	// connections are what may be opened on each server.
+	connections connections
 
 	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
@@ -125,6 +127,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	for _, rt := range p.routers() {
 		rt.start()
 	}
+	p.checkConnections()
 	p.replacePools(db)
 	return nil
 }

@@ -29,6 +29,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		r.tries = true
 		s, generation, reason, err := r.choose(ctx, primary)
 		r.tries = false
+		if err == nil && s == nil {
+			s, generation, reason, err = r.admit(ctx, reason)
+		}
 		if err != nil {
 			return err
 		}
@@ -37,7 +40,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 				r.wrote, r.effect = true, effect{insert: true}
 			}
 			r.ranOn(nil, reason)
-			err := attempt(nil)
+			err := r.placed(attempt)
 			if err == nil {
 				rt.shown(marksOf(ctx), nil, 0, nil)
 			}

@@ -69,8 +69,16 @@ func (t *readOnlyTx) pick(ctx context.Context, query string) (tx gorm.Tx, statef
 		tx, err = t.begin(t.asker(ctx))
 		return tx, stateful, err
 	case read:
-		if reason, ok := t.stillRight(t.asker(ctx)); !ok {
-			tx, err = t.moveToPrimary(reason)
+		r, reason, ok, err := t.stillRight(t.asker(ctx))
+		if err != nil {
+			return nil, false, err
+		}
+		if !ok {
+			err = r.placed(func(*server) error {
+				tx, err = t.moveToPrimary(reason)
+				return err
+			})
+			r.keepTx(t.primary)
 			return tx, false, err
 		}
 		t.read = true
@@ -135,6 +143,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		return err
 	}, func() { _ = tx.Rollback() })
 	t.server, t.generation, t.reason = r.at, r.generation, r.reason
+	r.keepTx(t.primary)
 	switch {
 	case err != nil:
 		return nil, err
@@ -184,13 +193,24 @@ func (t *readOnlyTx) isolation() string {
 // stillRight checks the session's position again. A READ COMMITTED statement
 // sees what was committed before it, so it must see what the session wrote since
 // the transaction began; the snapshot of a REPEATABLE READ transaction is fixed.
-func (t *readOnlyTx) stillRight(ctx context.Context) (policy.Reason, bool) {
+//
+// Where the answer is no, r has the place that the transaction needs on the primary;
+// the error says that there is none.
+func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Reason, ok bool, err error) {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
-		return 0, true
+		return nil, 0, true, nil
 	}
-	r := &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
+	r = &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
-	return reason, err == nil && s == t.server
+	if err != nil {
+		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
+	}
+	if s == nil {
+		if s, _, reason, err = r.admit(ctx, reason); err == nil && s == t.server {
+			t.reason = reason
+		}
+	}
+	return r, reason, err == nil && s == t.server, err
 }
 
 // moveToPrimary begins on the primary. What ran on the replica so far were
@@ -330,6 +350,7 @@ func (t *readOnlyTx) end(how func(gorm.TxCommitter) error) error {
 	}
 	if t.primary != nil {
 		errs = append(errs, how(t.primary))
+		t.router.budget.release(holding{tx: t.primary})
 	}
 	return errors.Join(errs...)
 }

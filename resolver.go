@@ -65,9 +65,11 @@ func (p *Plugin) AddResolver(r Resolver) error {
 		return err
 	}
 	added := all.routers[len(all.routers)-1]
+	p.connections.starting()
 	added.prepare()
 	added.start()
 	p.tables.Store(all)
+	p.checkConnections()
 	return nil
 }
 

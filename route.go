@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync/atomic"
 
 	"gorm.io/gorm"
@@ -64,6 +65,9 @@ type route struct {
 	effect effect    // of the newest statement that is not a read
 	wrote  bool      // rows belong to a statement that is not a read
 	before before
+
+	place *budget // where a read that fell back on the primary has a place, until rows or a transaction hold it
+	fell  bool    // it did fall back
 }
 
 // runner runs statements: a pool, or one server's prepared statements.
@@ -211,6 +215,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		err = r.read(ctx, run, nil)
+		r.leave()
 		if r.wrote {
 			// A replica refused it as a write: it has run on the primary.
 			r.settle(ctx, info, err)
@@ -240,6 +245,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
 		err = r.read(ctx, run, func() { _ = rows.Close() })
+		r.keep(rows)
 	} else {
 		r.toPrimary(info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
@@ -275,8 +281,11 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		err := r.read(ctx, run, func() { _ = row.Scan() })
-		if row == nil {
-			row = failing{err}.row()
+		if row == nil || err != nil && !errors.Is(row.Err(), err) {
+			row = failing{err}.row() // the row is of an attempt before
+		}
+		if r.place != nil {
+			r.keep(rowsOf(row))
 		}
 	} else {
 		r.toPrimary(info)

@@ -39,6 +39,7 @@ type router struct {
 	dialers     []*dialer // of the replicas, until prepare
 	members     members
 	heldPrimary *heldServer
+	budget      *budget // nil: nothing is bounded
 	monitor     *monitor.Monitor
 	control     *dialer
 	decider     *policy.Decider
@@ -164,11 +165,11 @@ func (rt *router) prepare() {
 	}
 	for i, r := range rt.cfg.Replicas {
 		rt.join(i, r, rt.dialers[i])
-		cfg.Replicas = append(cfg.Replicas, target(r, rt.dialers[i]))
+		cfg.Replicas = append(cfg.Replicas, target(r, rt.watchedSource(i)))
 	}
 	rt.dialers = nil // the servers close them from here on
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
-	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce()}
+	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, nil)}
 	rt.monitor = monitor.New(cfg)
 	switch {
 	case !rt.watched:
@@ -178,6 +179,9 @@ func (rt *router) prepare() {
 		rt.catalog = rt.newCatalog()
 	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}
+	if rt.budget = newBudget(rt.cfg.PrimaryBudget); rt != p.main && rt.opened == nil {
+		rt.budget = p.main.budget // of the same primary
+	}
 	for _, s := range rt.replicas() {
 		s.monitor = rt.monitor
 	}
@@ -255,6 +259,7 @@ func (rt *router) forgetPrepared() {
 // not closed goes on: statements still have their settings on the primary.
 func (rt *router) release() error {
 	plugins.remove(rt)
+	rt.plugin.connections.forget(rt, nil)
 	if rt.catalog != nil {
 		rt.catalog.Close()
 	}

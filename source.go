@@ -17,6 +17,8 @@ type source struct {
 	// shared gives the connection back after each answer, see dialer.scarce.
 	// Captures are then full samples: nothing ties two answers together.
 	shared bool
+	// saw is told each sample; nil: nobody is.
+	saw func(lsn.Sample)
 	// closer is a pool that was opened for the source alone.
 	closer func() error
 	opened time.Time // when conn was opened, or was to be renewed and could not be
@@ -91,7 +93,9 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 		_ = s.conn.Close()
 		s.conn = nil
 	}
-	sample, err = lsn.ParseSample(text)
+	if sample, err = lsn.ParseSample(text); err == nil && s.saw != nil {
+		s.saw(sample)
+	}
 	return sample, fresh, err
 }
 

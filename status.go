@@ -6,6 +6,7 @@ import (
 
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -47,6 +48,14 @@ type Status struct {
 	// Traffic is what operators have set, and Shadow what its shadow mode has counted.
 	Traffic policy.Traffic
 	Shadow  policy.ShadowCounts
+	// Budget is what Config.PrimaryBudget has done. Resolvers over the plugin's own
+	// primary have the same one.
+	Budget overload.Status
+
+	// Connections are, for each server that was seen, how many connections may be
+	// opened to it by all instances and how many it takes. Empty in Resolvers, whose
+	// servers are among them.
+	Connections []overload.Connections
 
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
@@ -107,6 +116,7 @@ func (p *Plugin) Status() Status {
 		return emptyStatus("")
 	}
 	st := all[0].status()
+	st.Connections = p.connections.status()
 	for _, rt := range all[1:] {
 		st.Resolvers = append(st.Resolvers, rt.status())
 	}
@@ -167,6 +177,7 @@ func (rt *router) status() Status {
 		st.Traffic = *t
 	}
 	st.Shadow = policy.ShadowCounts{Replica: c.shadowReplica.Load(), Primary: c.shadowPrimary.Load(), Stale: c.shadowStale.Load()}
+	st.Budget = rt.budget.status()
 	if rt.judging.Load() {
 		st.Catalog = rt.catalog.Status()
 	}

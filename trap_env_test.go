@@ -135,7 +135,7 @@ func newTrap(t *testing.T, options ...dbOption) *trap {
 		require.NoError(t, pool.Close())
 	})
 	if len(o.config.Replicas) > 0 {
-		eventually(t, "reads go to a replica", func() bool { return isReplica(served(t, x.DB)) })
+		eventually(t, "reads go to a replica", func() bool { return isReplica(served(t, x.WithContext(readsplit.UseReplica(context.Background())))) })
 	}
 	return x
 }

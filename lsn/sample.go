@@ -51,6 +51,10 @@ type Sample struct {
 	BackendPID     int
 	Version        int // server_version_num, for instance 150018
 	ClusterName    string
+
+	// MaxConnections is the server's limit, and Reserved how many of them are kept
+	// for superusers and, from PostgreSQL 16 on, for pg_use_reserved_connections.
+	MaxConnections, Reserved int
 }
 
 // History is the history that a primary writes.
@@ -59,7 +63,7 @@ func (s *Sample) History() History {
 }
 
 // sampleFields is the number of blank-separated fields in FullSQL's answer.
-const sampleFields = 22
+const sampleFields = 25
 
 // ParseSample reads the answer to [FullSQL].
 func ParseSample(text string) (Sample, error) {
@@ -85,7 +89,9 @@ func ParseSample(text string) (Sample, error) {
 		SegmentSize:      p.uint(16),
 		BackendPID:       int(p.uint(17)),
 		Version:          int(p.uint(18)),
-		ClusterName:      f[21][1:],
+		MaxConnections:   p.count(21),
+		Reserved:         p.count(22) + p.count(23),
+		ClusterName:      f[24][1:],
 	}
 	s.Server = p.server(11)
 	s.Addr, s.Port = p.addr(19)
@@ -214,6 +220,16 @@ func (p *fields) millis(i int) time.Duration {
 		return 0
 	}
 	return time.Duration(n) * time.Millisecond
+}
+
+// count reads a number of connections, of which PostgreSQL allows less than 2^18.
+func (p *fields) count(i int) int {
+	n := p.uint(i)
+	if n > 1<<18 {
+		p.fail(i, "a number of connections")
+		return 0
+	}
+	return int(n)
 }
 
 // server reads a system identifier and a start time.

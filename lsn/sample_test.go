@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	primaryText = "s1 f - - f 0/3000098 0/30000D0 0000000A - a 0 7304517213409421943 1773500000123456 f 200 8192 16777216 4711 150018 10.0.0.7 5432 /main"
-	standbyText = "s1 t 0/3000060 0/3000098 t - - - b a 9 -8142226860300129673 1773500000123456 t 10000 8192 16777216 4711 180004 - - /a name, with blanks"
+	primaryText = "s1 f - - f 0/3000098 0/30000D0 0000000A - a 0 7304517213409421943 1773500000123456 f 200 8192 16777216 4711 150018 10.0.0.7 5432 100 3 0 /main"
+	standbyText = "s1 t 0/3000060 0/3000098 t - - - b a 9 -8142226860300129673 1773500000123456 t 10000 8192 16777216 4711 180004 - - 200 4 7 /a name, with blanks"
 )
 
 func TestParseSample(t *testing.T) {
@@ -23,7 +23,7 @@ func TestParseSample(t *testing.T) {
 		Server: lsn.Server{System: 7304517213409421943, Started: 1773500000123456, Addr: "10.0.0.7", Port: 5432},
 		Flush:  0x3000098, Insert: 0x30000D0, Timeline: 10, ControlTimeline: 10,
 		WalWriterDelay: 200 * time.Millisecond, BlockSize: 8192, SegmentSize: 16 << 20,
-		BackendPID: 4711, Version: 150018, ClusterName: "main",
+		BackendPID: 4711, Version: 150018, ClusterName: "main", MaxConnections: 100, Reserved: 3,
 	}, got)
 	assert.Equal(t, lsn.History{System: 7304517213409421943, Timeline: 10, Incarnation: 1773500000123456}, got.History())
 
@@ -34,7 +34,7 @@ func TestParseSample(t *testing.T) {
 		InRecovery: true, Replay: 0x3000060, Receive: 0x3000098, Paused: true,
 		ReceivedTimeline: 11, ControlTimeline: 10, AsyncCommit: true,
 		WalWriterDelay: 10 * time.Second, BlockSize: 8192, SegmentSize: 16 << 20,
-		BackendPID: 4711, Version: 180004, ClusterName: "a name, with blanks",
+		BackendPID: 4711, Version: 180004, ClusterName: "a name, with blanks", MaxConnections: 200, Reserved: 11,
 	}, got)
 
 	empty, err := lsn.ParseSample(strings.Replace(primaryText, "/main", "/", 1))
@@ -65,7 +65,8 @@ func TestParseSampleIsStrict(t *testing.T) {
 		0: "s0 s2 S1 c1 ~", 1: boolean, 2: position, 3: position, 4: boolean, 5: position, 6: position,
 		7: timeline, 8: timeline, 9: timeline, 10: timeline, 11: bigint, 12: number, 13: boolean,
 		14: number + " 99999999999999999999", 15: number, 16: number, 17: number, 18: number, 20: number,
-		21: "main \\main ~",
+		21: number + " 262145", 22: number + " 262145", 23: number + " 262145",
+		24: "main \\main ~",
 	}
 	for i, words := range bad {
 		for _, word := range strings.Fields(words) {

@@ -24,6 +24,8 @@ const FullSQL = `SELECT concat_ws(' ', 's1', r.rec,
  current_setting('wal_block_size'), pg_size_bytes(current_setting('wal_segment_size')),
  pg_backend_pid(), current_setting('server_version_num'),
  coalesce(host(inet_server_addr()), '-'), coalesce(inet_server_port()::text, '-'),
+ coalesce(current_setting('max_connections', true), '0'), coalesce(current_setting('superuser_reserved_connections', true), '0'),
+ coalesce(current_setting('reserved_connections', true), '0'),
  '/' || current_setting('cluster_name'))
 FROM (SELECT pg_is_in_recovery() AS rec) AS r`
 

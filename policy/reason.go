@@ -33,6 +33,10 @@ const (
 	// ReasonPrimaryLost: the primary cannot be reached, so no bound on staleness
 	// can be proven; the session's own writes are there. Look at the primary.
 	ReasonPrimaryLost
+	// ReasonServedStale: no replica was within the bounds on staleness, and the
+	// primary had no room for another such read; what the session wrote is there.
+	// Look at the replicas' lag, or raise the budget.
+	ReasonServedStale
 
 	// Reasons for the primary that lie in the statement, its context or the
 	// configuration.

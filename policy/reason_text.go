@@ -15,6 +15,7 @@ var labels = [...]string{
 	ReasonWaited:      "waited",
 	ReasonStale:       "stale",
 	ReasonAnyReplica:  "any_replica",
+	ReasonServedStale: "served_stale",
 	ReasonPrimaryLost: "primary_lost",
 
 	ReasonWrite:               "write",
