@@ -227,14 +227,14 @@ func (p *Plugin) settleRead(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
 		r.recheck(db)
-		r.closedRows(db.Statement.Context)
+		r.closedRows(db)
 	}
 }
 
 // settleWrite records how a write ended that returned rows.
 func (p *Plugin) settleWrite(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
-		r.closedRows(db.Statement.Context)
+		r.closedRows(db)
 	}
 }
 

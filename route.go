@@ -210,7 +210,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 		err = r.read(ctx, run, nil)
 		if r.wrote {
 			// A replica refused it as a write: it has run on the primary.
-			r.settle(ctx, info, err)
+			err = r.settle(ctx, info, err)
 		}
 		return result, err
 	}
@@ -218,7 +218,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	sent := ctx.Err() == nil // else database/sql sends nothing: nothing is unknown
 	_ = run(nil)
 	if sent {
-		r.settle(ctx, info, err)
+		err = r.settle(ctx, info, err)
 	}
 	return result, err
 }
@@ -244,7 +244,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	}
 	r.rows = rows
 	if err != nil && r.wrote {
-		r.settle(ctx, info, err)
+		err = r.settle(ctx, info, err)
 		r.wrote = false
 	} else if r.wrote {
 		r.router.noticeSettings(info)
@@ -282,7 +282,9 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	}
 	if r.wrote {
 		if err := row.Err(); err != nil {
-			r.settle(ctx, info, err)
+			if settled := r.settle(ctx, info, err); settled != err { //nolint:errorlint // another error, not another kind
+				row = failing{settled}.row()
+			}
 		} else {
 			r.router.noticeSettings(info)
 			r.committing(ctx, rowsOf(row))
@@ -311,16 +313,21 @@ func (r *route) toPrimary(info sqlclass.Info) {
 	r.ranOn(nil, reason)
 }
 
-// settle records how a statement that is not a read ended outside a transaction.
-func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
-	if info.Class == sqlclass.Read && !r.refused {
-		return
+// settle records how a statement that is not a read ended outside a transaction,
+// and returns the error for its caller.
+func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) error {
+	if info.Class == sqlclass.Read && !r.refused || r.router.neverTaken(err) {
+		return err
 	}
 	r.router.noticeSettings(info)
 	r.router.outcome(marksOf(ctx), r.effect, err)
 	if r.effect.everybody && err == nil {
 		r.router.schemaChanged(r.effect.redefines)
 	}
+	if r.effect.none {
+		return err
+	}
+	return retry.WithOutcome(err)
 }
 
 // committing notes that a statement which writes has returned rows: it commits
@@ -339,7 +346,7 @@ func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 
 // closedRows records a write whose rows GORM has closed by now. Found out later,
 // it would be judged by what the primary has then.
-func (r *route) closedRows(ctx context.Context) {
+func (r *route) closedRows(db *gorm.DB) {
 	if !r.wrote || r.rows == nil {
 		return
 	}
@@ -347,7 +354,10 @@ func (r *route) closedRows(ctx context.Context) {
 	if !closed {
 		return
 	}
-	r.router.outcome(marksOf(ctx), r.effect, err)
+	r.router.outcome(marksOf(db.Statement.Context), r.effect, err)
+	if !r.effect.none {
+		unknownRows(db, err)
+	}
 	r.router.openRows.remove(r.rows)
 	r.rows, r.wrote = nil, false
 }
