@@ -105,6 +105,9 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 	// itself.
 	_, ours := db.Dialector.(migratesOnPrimary)
 	p.routeOther(db, !ours && !db.DryRun && migrates())
+	if r, ok := p.routeOf(db); ok {
+		r.ahead = true // its rows go to the application
+	}
 	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
 		if rows, ok := db.Get("rows"); !ok || rows != true {
 			db.Statement.ConnPool = plain(tx)

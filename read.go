@@ -37,10 +37,13 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			r.ranOn(nil, reason)
 			return attempt(nil)
 		}
+		r.began = time.Now()
 		err = s.try(attempt)
+		late := r.over()
 		if err == nil {
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
+				rt.conflicts.Ran(r.text)
 				r.ranOn(s, reason)
 				return nil
 			}
@@ -55,7 +58,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err)
+		next, again := r.failed(ctx, s, err, lastRun{r.began, late})
 		if !again {
 			r.ranOn(s, reason)
 			return err
@@ -84,7 +87,7 @@ func (s *server) try(attempt func(s *server) error) error {
 
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
-func (r *route) failed(ctx context.Context, s *server, err error) (primary policy.Reason, again bool) {
+func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (primary policy.Reason, again bool) {
 	if ctx.Err() == nil && r.router.closed.Load() {
 		return policy.ReasonNoReplicas, true // broken off by Close
 	}
@@ -92,6 +95,7 @@ func (r *route) failed(ctx context.Context, s *server, err error) (primary polic
 	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby)) {
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
+	v = r.weigh(ctx, v, err, run)
 	if v.ServerSuspect {
 		r.router.monitor.Suspect(s.index, err)
 	}
@@ -172,6 +176,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if err != nil {
 		return nil, 0, 0, err
 	}
+	d = r.aside(q, d, snap)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
 		return nil, 0, d.Reason, nil

@@ -83,7 +83,7 @@ func (r *route) rerun(db *gorm.DB) {
 		if err == nil || !r.router.cfg.Retry.Allows(r.attempts) {
 			return
 		}
-		primary, again := r.failed(db.Statement.Context, r.at, err)
+		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{began: r.began})
 		if !again {
 			return
 		}

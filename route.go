@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -56,6 +57,11 @@ type route struct {
 	exclude    uint64        // replicas that failed this read
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	forced     policy.Reason // set: the primary, for this reason
+	text       string        // of the newest statement
+	attempt    *attempt      // under way
+	began      time.Time     // the newest run
+	ahead      bool          // read small results before giving out their first row
+	conflicts  bool          // a conflict with replay has cancelled a long run of this read
 
 	rows   *sql.Rows // of the newest query
 	effect effect    // of the newest statement that is not a read
@@ -200,7 +206,9 @@ func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, er
 func (r *route) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
 	r = r.next()
 	info := r.router.classify(query)
+	r.text = query
 	run := func(s *server) error {
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			result, err = r.on(s).ExecContext(ctx, text, args...)
 			return err
@@ -228,7 +236,9 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	r = r.next()
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
+	r.text = query
 	run := func(s *server) error {
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			rows, err = r.on(s).QueryContext(ctx, text, args...)
 			return err
@@ -260,11 +270,13 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	r = r.next()
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
+	r.text = query
 	run := func(s *server) error {
 		pool := r.router.target()
 		if s != nil {
 			pool = s.pool
 		}
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
 			row = pool.QueryRowContext(ctx, query, args...)
 			return row.Err()

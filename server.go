@@ -9,7 +9,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -161,12 +160,8 @@ func (s *server) die() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end(retry.ErrServerDead)
-	past := time.Now().Add(-time.Second)
 	for h := range s.conns {
-		h.dead.Store(true)
-		if h.netConn != nil {
-			_ = h.netConn.SetDeadline(past)
-		}
+		h.breakOff()
 	}
 }
 
