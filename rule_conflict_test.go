@@ -99,8 +99,9 @@ func TestStatementThatKeepsConflicting(t *testing.T) {
 
 			// Who names a group has chosen.
 			if tt.group != "" {
-				_, decision = report(readsplit.Group(session(), "reports"))
-				require.Equal(t, policy.ReasonWithinLag, decision.Reason)
+				server, decision = report(readsplit.Group(session(), "reports"))
+				require.Equal(t, tt.where, server)
+				require.NotEqual(t, policy.ReasonKeepsConflicting, decision.Reason)
 			}
 		})
 	}
