@@ -67,7 +67,10 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		Resolvers:     []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
 		Pool:          readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
 		Retry:         retry.Backoff{Attempts: -7},
-		TokenKeys:     [][]byte{[]byte("hunter2")},
+
+		AttemptTimeout: -time.Second,
+		ConflictGroup:  "report",
+		TokenKeys:      [][]byte{[]byte("hunter2")},
 	})
 	require.Error(t, err)
 	for _, want := range []string{
@@ -97,6 +100,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.Pool.MaxLifetime is -1ns",
 		"Config.Pool.MaxIdleTime is -1h0m0s",
 		"Config.Retry: readsplit: Backoff.Attempts is -7",
+		"Config.AttemptTimeout is -1s",
+		`Config.ConflictGroup is "report": no replica is in this group; add it to the Groups of the replicas meant for reports, or name one of ["reports"]`,
 		"Config.TokenKeys: readsplit: token keys: key 1 has 7 bytes",
 	} {
 		assert.ErrorContains(t, err, want)
@@ -104,7 +109,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 27, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 29, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

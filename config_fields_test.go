@@ -60,6 +60,8 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Zone":                   f.zone,
 		"Config.Pool":                   f.poolMaxOpen(func(c *readsplit.Config, p readsplit.Pool) { c.Pool = p }),
 		"Config.Retry":                  f.retry,
+		"Config.AttemptTimeout":         f.attemptTimeout,
+		"Config.ConflictGroup":          testConflictGroup,
 		"Config.TokenKeys":              f.tokenKeys,
 		"Config.GuardErrors":            f.guardErrors,
 		"Config.ForbidNudge":            f.forbidNudge,

@@ -102,6 +102,7 @@ func (v *problems) conflictGroup(c Config) {
 	for _, r := range c.Resolvers {
 		add(r.Replicas)
 	}
+	delete(groups, "") // reported by itself
 	if !groups[c.ConflictGroup] {
 		v.add("Config.ConflictGroup is %q: no replica is in this group; add it to the Groups of the replicas meant for reports, or name one of %q", c.ConflictGroup, slices.Sorted(maps.Keys(groups)))
 	}
