@@ -271,6 +271,7 @@ func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any)
 		return nil, err
 	}
 	result, err := tx.ExecContext(ctx, query, args...)
+	t.router.conflicted(err)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}
@@ -284,6 +285,7 @@ func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any
 		return nil, err
 	}
 	rows, err := tx.QueryContext(ctx, query, args...)
+	t.router.conflicted(err)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}

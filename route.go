@@ -149,7 +149,7 @@ func (r *route) next() *route {
 // end ends the statement. The handle keeps the route, but not what the statement
 // held.
 func (r *route) end() {
-	r.parent, r.stmt, r.rows, r.before = nil, nil, nil, before{}
+	r.parent, r.stmt, r.rows, r.before, r.text = nil, nil, nil, before{}, ""
 	r.done.Store(true)
 }
 
@@ -259,6 +259,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	} else if r.wrote {
 		r.router.noticeSettings(info)
 		r.committing(ctx, rows)
+		rows = r.handOut(rows)
 	}
 	return rows, err
 }
@@ -300,6 +301,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 		} else {
 			r.router.noticeSettings(info)
 			r.committing(ctx, rowsOf(row))
+			row = r.handOutRow(row)
 		}
 	}
 	return row
