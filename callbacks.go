@@ -105,6 +105,9 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 	// itself.
 	_, ours := db.Dialector.(migratesOnPrimary)
 	p.routeOther(db, !ours && !db.DryRun && migrates())
+	if r, ok := p.routeOf(db); ok {
+		r.ahead = true // its rows go to the application
+	}
 	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
 		if rows, ok := db.Get("rows"); !ok || rows != true {
 			db.Statement.ConnPool = plain(tx)
@@ -228,14 +231,14 @@ func (p *Plugin) settleRead(db *gorm.DB) {
 		r.rerun(db)
 		r.recheck(db)
 		r.closedPlace()
-		r.closedRows(db.Statement.Context)
+		r.closedRows(db)
 	}
 }
 
 // settleWrite records how a write ended that returned rows.
 func (p *Plugin) settleWrite(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
-		r.closedRows(db.Statement.Context)
+		r.closedRows(db)
 	}
 }
 

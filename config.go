@@ -120,6 +120,19 @@ type Config struct {
 	// Defaults to none of them.
 	Traffic policy.Traffic
 
+	// AttemptTimeout is how long one run of a read on a replica may take until its
+	// first row, the wait for a connection included; then it is broken off there and
+	// run elsewhere. The last run, on the primary, is bounded by the caller's context
+	// alone, and so are statements inside transactions. Reads that take long for good
+	// reasons need it longer, or Off. Defaults to no limit.
+	AttemptTimeout time.Duration
+
+	// ConflictGroup names the replicas that are meant for reports. A statement that
+	// replay keeps cancelling starts there, or on the primary where none of them is
+	// right for it, instead of on any replica; see docs/retries.md. Defaults to the
+	// primary.
+	ConflictGroup string
+
 	// ReadFunctions are functions of the database that read and change nothing,
 	// whatever its catalogue says of them, as names are written in SQL: total,
 	// app.total, "My Schema"."Total". Functions that the catalogue calls stable or

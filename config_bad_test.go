@@ -54,23 +54,25 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 			{Name: "f", Dialector: postgres.Open("postgres://user:hunter2@127.0.0.1:port/db")},
 			{Name: "g", Dialector: good, Pool: readsplit.Pool{MaxOpen: -1, MaxIdle: -2}},
 		},
-		Default:       7,
-		MaxLag:        -2,
-		SampleEvery:   time.Minute,
-		MaxSampleAge:  time.Second,
-		SampleTimeout: -time.Second,
-		MaxWait:       -5 * time.Millisecond,
-		StickyWindow:  time.Millisecond,
-		PrimaryLost:   9,
-		Policies:      []policy.Policy{policy.CaughtUp(), nil},
-		NotFound:      7,
-		PrimaryPool:   readsplit.Pool{MaxOpen: -4},
-		Resolvers:     []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
-		Pool:          readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
-		Retry:         retry.Backoff{Attempts: -7},
-		PrimaryBudget: overload.Budget{Reads: -4, Beyond: overload.Fail, MaxWait: time.Second},
-		Instances:     -1,
-		TokenKeys:     [][]byte{[]byte("hunter2")},
+		Default:        7,
+		MaxLag:         -2,
+		SampleEvery:    time.Minute,
+		MaxSampleAge:   time.Second,
+		SampleTimeout:  -time.Second,
+		MaxWait:        -5 * time.Millisecond,
+		StickyWindow:   time.Millisecond,
+		PrimaryLost:    9,
+		Policies:       []policy.Policy{policy.CaughtUp(), nil},
+		NotFound:       7,
+		PrimaryPool:    readsplit.Pool{MaxOpen: -4},
+		Resolvers:      []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
+		Pool:           readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
+		Retry:          retry.Backoff{Attempts: -7},
+		PrimaryBudget:  overload.Budget{Reads: -4, Beyond: overload.Fail, MaxWait: time.Second},
+		Instances:      -1,
+		AttemptTimeout: -time.Second,
+		ConflictGroup:  "report",
+		TokenKeys:      [][]byte{[]byte("hunter2")},
 	})
 	require.Error(t, err)
 	for _, want := range []string{
@@ -102,6 +104,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.Retry: readsplit: Backoff.Attempts is -7",
 		"Config.PrimaryBudget: readsplit: Budget.Reads is -4", "Budget.MaxWait is 1s, and Beyond is overload.Fail",
 		"Config.Instances is -1",
+		"Config.AttemptTimeout is -1s",
+		`Config.ConflictGroup is "report": no replica is in this group; add it to the Groups of the replicas meant for reports, or name one of ["reports"]`,
 		"Config.TokenKeys: readsplit: token keys: key 1 has 7 bytes",
 	} {
 		assert.ErrorContains(t, err, want)
@@ -109,7 +113,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 30, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 32, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

@@ -65,6 +65,8 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Health":                 f.health,
 		"Config.Traffic":                f.traffic,
 		"Config.MonotonicReads":         f.monotonicReads,
+		"Config.AttemptTimeout":         f.attemptTimeout,
+		"Config.ConflictGroup":          testConflictGroup,
 		"Config.TokenKeys":              f.tokenKeys,
 		"Config.GuardErrors":            f.guardErrors,
 		"Config.ForbidNudge":            f.forbidNudge,

@@ -11,6 +11,7 @@ import (
 type counters struct {
 	reasons       [256]atomic.Uint64 // statements by policy.Reason
 	causes        [64]atomic.Uint64  // reads run again by retry.Cause
+	conflicts     [16]atomic.Uint64  // by retry.ConflictKind
 	primaryReads  atomic.Uint64
 	unsure        atomic.Uint64
 	otherHistory  atomic.Uint64

@@ -51,6 +51,8 @@ func kindOf(reason policy.Reason) kind {
 	case policy.ReasonNotInGroup, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews, policy.ReasonOldNews,
 		policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonSlowStart:
 		return fallback // there is no replica to serve it
+	case policy.ReasonKeepsConflicting:
+		return fallback // replay would cancel it there
 	case policy.ReasonLagUnknown, policy.ReasonBehindBytes, policy.ReasonLagging:
 		return fallback // replicas are too old
 	case policy.ReasonBehindSession, policy.ReasonWaitExpired:

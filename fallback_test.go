@@ -27,6 +27,7 @@ func TestEveryReasonHasItsPlaceInTheBudget(t *testing.T) {
 			policy.ReasonNotInGroup, policy.ReasonFailedThisRead, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
 			policy.ReasonOldNews, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonSlowStart, policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonLagUnknown, policy.ReasonBehindBytes,
 			policy.ReasonLagging, policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonReplicaFailed,
+			policy.ReasonKeepsConflicting,
 		},
 		owing: {
 			policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending, policy.ReasonStickyWindow,

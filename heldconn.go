@@ -95,8 +95,8 @@ func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stm
 		return nil, err // the search path says what the names mean
 	}
 	stmt, err := h.prepared(ctx, query)
-	if err == nil && h.settings.wanted != nil {
-		stmt = heldStmt{stmt, h}
+	if err == nil && (h.settings.wanted != nil || !h.lent) {
+		stmt = heldStmt{stmt, h} // what database/sql runs by it shall come by here
 	}
 	return stmt, err
 }
@@ -116,6 +116,9 @@ func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.
 	if err := h.apply(ctx); err != nil {
 		return nil, err
 	}
+	if a, ok := ctx.(*attempt); ok {
+		return a.exec(h, func(ctx context.Context) (driver.Result, error) { return h.exec.ExecContext(ctx, query, args) })
+	}
 	return h.exec.ExecContext(ctx, query, args)
 }
 
@@ -126,6 +129,9 @@ func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver
 	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
+	}
+	if a, ok := ctx.(*attempt); ok {
+		return a.query(h, func(ctx context.Context) (driver.Rows, error) { return h.query.QueryContext(ctx, query, args) })
 	}
 	return h.query.QueryContext(ctx, query, args)
 }

@@ -47,13 +47,15 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		trial := r.trial
-		r.trial = false
+		r.trial, r.began = false, time.Now()
 		err = s.try(attempt, trial)
+		late := r.over()
 		if err == nil {
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
 				rt.shown(marksOf(ctx), s, generation, r.sight)
+				rt.conflicts.Ran(r.text)
 				r.ranOn(s, reason)
 				return nil
 			}
@@ -68,7 +70,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, trial, err)
+		next, again := r.failed(ctx, s, err, lastRun{r.began, late, trial})
 		if !again {
 			r.ranOn(s, reason)
 			return err
@@ -102,7 +104,7 @@ func (s *server) try(attempt func(s *server) error, trial bool) error {
 
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
-func (r *route) failed(ctx context.Context, s *server, trial bool, err error) (primary policy.Reason, again bool) {
+func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (primary policy.Reason, again bool) {
 	if ctx.Err() == nil && r.router.closed.Load() {
 		return policy.ReasonNoReplicas, true // broken off by Close
 	}
@@ -113,11 +115,12 @@ func (r *route) failed(ctx context.Context, s *server, trial bool, err error) (p
 	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby)) {
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
+	v = r.weigh(ctx, v, err, run)
 	if v.ServerSuspect {
 		r.router.monitor.Suspect(s.index, err)
 	}
 	if v.Strikes() {
-		r.router.monitor.Struck(s.index, trial, err)
+		r.router.monitor.Struck(s.index, run.trial, err)
 	}
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
@@ -195,6 +198,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if err != nil {
 		return nil, 0, 0, err
 	}
+	d = r.aside(q, d, snap)
 	if d.Target == policy.ToPrimary && r.tries && parent == nil && !rt.plugin.shadowed() {
 		d = r.tryEjected(q, snap, d)
 	}
@@ -243,6 +247,7 @@ type query struct {
 	policy.Query
 	since time.Time // when the decision began
 	at    time.Time // when the primary was known to have Need
+	stays bool      // it was decided for the one replica that shows all that was seen
 }
 
 // queries are reused: a read must not pay an allocation for being routed.
@@ -272,6 +277,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		*seen = s
 		if s != nil {
 			if d, ok := s.again(rt, q, snap, now); ok {
+				q.stays = true
 				return d, snap, nil
 			}
 			if rt.needsClaims(q) {

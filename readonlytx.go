@@ -292,6 +292,7 @@ func (t *readOnlyTx) ExecContext(ctx context.Context, query string, args ...any)
 	}
 	result, err := tx.ExecContext(ctx, query, args...)
 	t.shownByStatement(ctx)
+	t.router.conflicted(err)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}
@@ -306,6 +307,7 @@ func (t *readOnlyTx) QueryContext(ctx context.Context, query string, args ...any
 	}
 	rows, err := tx.QueryContext(ctx, query, args...)
 	t.shownByStatement(ctx)
+	t.router.conflicted(err)
 	if stateful && err == nil {
 		t.keep(query, args)
 	}

@@ -80,10 +80,14 @@ func (r *route) rerun(db *gorm.DB) {
 		// before they were read to the end; db.Error may hold a translation, or two
 		// errors of which only the text is left.
 		err := r.rows.Err()
-		if err == nil || !r.router.cfg.Retry.Allows(r.attempts) {
+		if err == nil {
 			return
 		}
-		primary, again := r.failed(db.Statement.Context, r.at, false, err)
+		if !r.router.cfg.Retry.Allows(r.attempts) {
+			r.router.conflicted(err) // the caller's, and counted
+			return
+		}
+		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{began: r.began})
 		if !again {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -60,6 +61,11 @@ type route struct {
 	sight      *sight        // what its session had seen when it was decided
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	forced     policy.Reason // set: the primary, for this reason
+	text       string        // of the newest statement
+	attempt    *attempt      // under way
+	began      time.Time     // the newest run
+	ahead      bool          // read small results before giving out their first row
+	conflicts  bool          // a conflict with replay has cancelled a long run of this read
 
 	rows   *sql.Rows // of the newest query
 	effect effect    // of the newest statement that is not a read
@@ -150,7 +156,7 @@ func (r *route) next() *route {
 // end ends the statement. The handle keeps the route, but not what the statement
 // held.
 func (r *route) end() {
-	r.parent, r.stmt, r.rows, r.before = nil, nil, nil, before{}
+	r.parent, r.stmt, r.rows, r.before, r.text = nil, nil, nil, before{}, ""
 	r.done.Store(true)
 }
 
@@ -207,7 +213,9 @@ func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, er
 func (r *route) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
 	r = r.next()
 	info := r.router.classify(query)
+	r.text = query
 	run := func(s *server) error {
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			result, err = r.on(s).ExecContext(ctx, text, args...)
 			return err
@@ -218,7 +226,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 		r.leave()
 		if r.wrote {
 			// A replica refused it as a write: it has run on the primary.
-			r.settle(ctx, info, err)
+			err = r.settle(ctx, info, err)
 		}
 		return result, err
 	}
@@ -226,7 +234,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	sent := ctx.Err() == nil // else database/sql sends nothing: nothing is unknown
 	_ = run(nil)
 	if sent {
-		r.settle(ctx, info, err)
+		err = r.settle(ctx, info, err)
 	}
 	return result, err
 }
@@ -236,7 +244,9 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	r = r.next()
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
+	r.text = query
 	run := func(s *server) error {
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			rows, err = r.on(s).QueryContext(ctx, text, args...)
 			return err
@@ -253,11 +263,12 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	}
 	r.rows = rows
 	if err != nil && r.wrote {
-		r.settle(ctx, info, err)
+		err = r.settle(ctx, info, err)
 		r.wrote = false
 	} else if r.wrote {
 		r.router.noticeSettings(info)
 		r.committing(ctx, rows)
+		rows = r.handOut(rows)
 	}
 	return rows, err
 }
@@ -269,11 +280,13 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	r = r.next()
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
+	r.text = query
 	run := func(s *server) error {
 		pool := r.router.target()
 		if s != nil {
 			pool = s.pool
 		}
+		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
 			row = pool.QueryRowContext(ctx, query, args...)
 			return row.Err()
@@ -294,10 +307,13 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	}
 	if r.wrote {
 		if err := row.Err(); err != nil {
-			r.settle(ctx, info, err)
+			if settled := r.settle(ctx, info, err); settled != err { //nolint:errorlint // another error, not another kind
+				row = failing{settled}.row()
+			}
 		} else {
 			r.router.noticeSettings(info)
 			r.committing(ctx, rowsOf(row))
+			row = r.handOutRow(row)
 		}
 	}
 	return row
@@ -323,16 +339,21 @@ func (r *route) toPrimary(info sqlclass.Info) {
 	r.ranOn(nil, reason)
 }
 
-// settle records how a statement that is not a read ended outside a transaction.
-func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) {
-	if info.Class == sqlclass.Read && !r.refused {
-		return
+// settle records how a statement that is not a read ended outside a transaction,
+// and returns the error for its caller.
+func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) error {
+	if info.Class == sqlclass.Read && !r.refused || r.router.neverTaken(err) {
+		return err
 	}
 	r.router.noticeSettings(info)
 	r.router.outcome(marksOf(ctx), r.effect, err)
 	if r.effect.everybody && err == nil {
 		r.router.schemaChanged(r.effect.redefines)
 	}
+	if r.effect.none {
+		return err
+	}
+	return retry.WithOutcome(err)
 }
 
 // committing notes that a statement which writes has returned rows: it commits
@@ -351,7 +372,7 @@ func (r *route) committing(ctx context.Context, rows *sql.Rows) {
 
 // closedRows records a write whose rows GORM has closed by now. Found out later,
 // it would be judged by what the primary has then.
-func (r *route) closedRows(ctx context.Context) {
+func (r *route) closedRows(db *gorm.DB) {
 	if !r.wrote || r.rows == nil {
 		return
 	}
@@ -359,7 +380,10 @@ func (r *route) closedRows(ctx context.Context) {
 	if !closed {
 		return
 	}
-	r.router.outcome(marksOf(ctx), r.effect, err)
+	r.router.outcome(marksOf(db.Statement.Context), r.effect, err)
+	if !r.effect.none {
+		unknownRows(db, err)
+	}
 	r.router.openRows.remove(r.rows)
 	r.rows, r.wrote = nil, false
 }

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/internal/conflicts"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
@@ -53,6 +54,7 @@ type router struct {
 	log         func(monitor.Change)
 	ticket      atomic.Uint64
 	counters    counters
+	conflicts   conflicts.Memory
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64

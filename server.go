@@ -9,7 +9,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -199,14 +198,6 @@ func (s *server) void(generation uint64) {
 		if h.generation < generation {
 			h.breakOff()
 		}
-	}
-}
-
-// breakOff ends what runs on a connection, and keeps it from being used again.
-func (h *heldConn) breakOff() {
-	h.dead.Store(true)
-	if h.netConn != nil {
-		_ = h.netConn.SetDeadline(time.Now().Add(-time.Second))
 	}
 }
 

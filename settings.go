@@ -177,8 +177,8 @@ func (t heldTx) Rollback() error {
 	return err
 }
 
-// heldStmt is a prepared statement on a connection with settings: database/sql
-// runs it without asking the connection.
+// heldStmt is a prepared statement on a connection: database/sql runs it without
+// asking the connection, which has settings to set and attempts to break off.
 type heldStmt struct {
 	driver.Stmt
 	h *heldConn
@@ -188,6 +188,13 @@ func (s heldStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (d
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
+	if a, ok := ctx.(*attempt); ok {
+		return a.query(s.h, func(ctx context.Context) (driver.Rows, error) { return s.queried(ctx, args) })
+	}
+	return s.queried(ctx, args)
+}
+
+func (s heldStmt) queried(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	if q, ok := s.Stmt.(driver.StmtQueryContext); ok {
 		return q.QueryContext(ctx, args)
 	}
@@ -198,6 +205,13 @@ func (s heldStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (dr
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
+	if a, ok := ctx.(*attempt); ok {
+		return a.exec(s.h, func(ctx context.Context) (driver.Result, error) { return s.executed(ctx, args) })
+	}
+	return s.executed(ctx, args)
+}
+
+func (s heldStmt) executed(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if e, ok := s.Stmt.(driver.StmtExecContext); ok {
 		return e.ExecContext(ctx, args)
 	}

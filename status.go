@@ -29,6 +29,11 @@ type Status struct {
 	Reasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
+	// Conflicts counts reads that replay cancelled, by what they stood in the way of.
+	Conflicts map[retry.ConflictKind]uint64
+	// KeepConflicting is how many statements do not start on ordinary replicas now,
+	// because replay cancelled them again and again.
+	KeepConflicting int
 	// Captures is how often the primary was asked for its position.
 	Captures uint64
 	// Unsure counts writes whose outcome was unknown.
@@ -128,7 +133,7 @@ func emptyStatus(resolver string) Status {
 		Resolver: resolver,
 		Primary:  ServerStatus{Name: primaryName},
 		Reasons:  make(map[policy.Reason]uint64),
-		Retries:  make(map[retry.Cause]uint64),
+		Retries:  make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
 	}
 }
 
@@ -172,6 +177,12 @@ func (rt *router) status() Status {
 			st.Retries[retry.Cause(i)] = n
 		}
 	}
+	for i := range c.conflicts {
+		if n := c.conflicts[i].Load(); n > 0 {
+			st.Conflicts[retry.ConflictKind(i)] = n
+		}
+	}
+	st.KeepConflicting = rt.conflicts.Avoided(now)
 	st.PrimaryReads = c.primaryReads.Load()
 	if t := rt.plugin.traffic.Load(); t != nil {
 		st.Traffic = *t

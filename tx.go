@@ -38,6 +38,7 @@ type trackedTx struct {
 	committing bool
 	over       bool
 	unhook     func() bool // no longer end with ctx
+	unknown    error       // how COMMIT ended, where that does not say what became of it
 }
 
 // begin opens a transaction: on the primary, unless it is a read-only one that a
@@ -191,6 +192,9 @@ func (t *trackedTx) ExecContext(ctx context.Context, query string, args ...any) 
 	commits := t.saw(ctx, query)
 	result, err := t.inner.ExecContext(ctx, query, args...)
 	t.endedByText(commits)
+	if commits {
+		err = retry.WithOutcome(err)
+	}
 	return result, err
 }
 
@@ -244,12 +248,16 @@ func (t *trackedTx) Commit() error {
 	t.mu.Lock()
 	t.committing = true
 	t.mu.Unlock()
+	gone := endedBefore(t.ctx)
 	err := t.inner.Commit()
 	// Recorded before the sessions are let go of, so that nobody can take a
 	// token without it.
 	defer t.end()
 	t.shownByTx()
 	outcome := retry.OfWrite(err)
+	if gone && err == t.ctx.Err() { //nolint:errorlint // the very error: database/sql has sent nothing
+		outcome = retry.NeverSent
+	}
 	switch {
 	case t.out.Load() && errors.Is(err, sql.ErrTxDone):
 		// Whoever got it from SQLTx has ended it; how is found out by the watch.
@@ -261,6 +269,10 @@ func (t *trackedTx) Commit() error {
 		for _, m := range t.concerned() {
 			t.router.unsureOf(m, t.everybody.Load())
 		}
+		err = retry.WithOutcome(err)
+		t.mu.Lock()
+		t.unknown = err
+		t.mu.Unlock()
 	}
 	t.router.handedBack(t)
 	return err
@@ -278,7 +290,9 @@ func (t *trackedTx) Rollback() error {
 	}
 	t.shownByTx()
 	t.end()
-	return err
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return retry.AfterUnknown(t.unknown, err)
 }
 
 // record records that what was written has been committed.

@@ -3,7 +3,9 @@ package readsplit
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/readsplit/readsplit/policy"
@@ -27,6 +29,10 @@ func (c Config) validate() error {
 	}
 	if c.NotFound > policy.RecheckOnPrimary {
 		v.add("Config.NotFound is %d: it must be policy.NotFoundStands or policy.RecheckOnPrimary", c.NotFound)
+	}
+	v.conflictGroup(c)
+	if c.AttemptTimeout < 0 && c.AttemptTimeout != Off {
+		v.add("Config.AttemptTimeout is %v: it must be positive, or 0 or readsplit.Off for no limit", c.AttemptTimeout)
 	}
 	for i, p := range c.Policies {
 		if isNil(p) {
@@ -103,6 +109,30 @@ func (v *problems) replicaAlone(field string, r Replica) {
 		}
 	}
 	v.pool(field+".Pool", r.Pool)
+}
+
+// conflictGroup reports a group that no replica is in: what should spare the
+// primary would go there, and nobody would notice.
+func (v *problems) conflictGroup(c Config) {
+	if c.ConflictGroup == "" {
+		return
+	}
+	groups := make(map[string]bool)
+	add := func(replicas []Replica) {
+		for _, r := range replicas {
+			for _, g := range r.Groups {
+				groups[g] = true
+			}
+		}
+	}
+	add(c.Replicas)
+	for _, r := range c.Resolvers {
+		add(r.Replicas)
+	}
+	delete(groups, "") // reported by itself
+	if !groups[c.ConflictGroup] {
+		v.add("Config.ConflictGroup is %q: no replica is in this group; add it to the Groups of the replicas meant for reports, or name one of %q", c.ConflictGroup, slices.Sorted(maps.Keys(groups)))
+	}
 }
 
 func (v *problems) durations(c Config) {

@@ -175,4 +175,9 @@ const (
 	// ReasonSchemaBehind: the replica does not have a table, column or function
 	// that the statement names; after a schema change, for a moment.
 	ReasonSchemaBehind
+	// ReasonKeepsConflicting: replay on the replicas has cancelled the statement
+	// again and again, so it starts on one that is meant for it, or on the primary.
+	// Make the statement shorter, or let the replicas wait for it
+	// (max_standby_streaming_delay, hot_standby_feedback).
+	ReasonKeepsConflicting
 )

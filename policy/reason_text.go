@@ -66,6 +66,7 @@ var labels = [...]string{
 	ReasonRefusedByReplica: "refused_by_replica",
 	ReasonNotFoundRecheck:  "not_found_recheck",
 	ReasonSchemaBehind:     "schema_behind",
+	ReasonKeepsConflicting: "keeps_conflicting",
 }
 
 // String returns the reason's label in snake_case: stable, at most 24

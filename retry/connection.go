@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"strings"
 	"syscall"
 )
 
@@ -24,20 +25,27 @@ const (
 // it by, and without it a server that dies during the handshake looks like one that dies during a statement.
 const connectErrorType = "*pgconn.ConnectError"
 
+// protocolErrors begins the names of pgx's errors for messages that cannot be read; they have nothing else in common.
+const protocolErrors = "*pgproto3."
+
 // connectionRead judges errors of sockets, drivers and database/sql.
 func connectionRead(err error) (Verdict, bool) {
 	switch {
 	case is(err, driver.ErrBadConn),
 		is(err, io.EOF), is(err, io.ErrUnexpectedEOF),
-		is(err, net.ErrClosed), is(err, os.ErrDeadlineExceeded),
+		is(err, net.ErrClosed), is(err, io.ErrClosedPipe), is(err, os.ErrDeadlineExceeded),
 		err.Error() == textConnClosed: // found out while the driver tidied up before the statement
 		return suspect(CauseConnection), true
 	case is(err, sql.ErrConnDone), err.Error() == textPoolClosed:
 		// This process closed the connection or the pool: no news of the server.
 		return elsewhere(CauseConnection), true
-	case is(err, syscall.EMFILE):
-		// This process has no file descriptor left; the server that it could not dial is innocent.
+	case is(err, syscall.EMFILE), is(err, syscall.ENFILE), is(err, syscall.ENOBUFS), is(err, syscall.ENOMEM), is(err, syscall.EADDRNOTAVAIL):
+		// This process, or its machine, has no descriptor, memory or port left; the server that it could not dial is
+		// innocent.
 		return elsewhere(CauseResources), true
+	case strings.HasPrefix(reflect.TypeOf(err).String(), protocolErrors):
+		// What came is no message of PostgreSQL: a proxy that broke, another protocol at this address.
+		return suspect(CauseConnection), true
 	}
 	return Verdict{}, false
 }

@@ -57,6 +57,13 @@ var postgresReadCodes = map[string]Verdict{
 	"42704": primary(CauseSchemaBehind), // type, and other objects
 	"42883": primary(CauseSchemaBehind), // function, operator
 	"42P01": primary(CauseSchemaBehind), // table, view
+	// What else a planner says of a statement by the catalogue that it has: it costs the primary a parse.
+	"42702": primary(CauseSchemaBehind), // ambiguous column: one of them is dropped by now
+	"42725": primary(CauseSchemaBehind), // ambiguous function
+	"42803": primary(CauseSchemaBehind), // grouping: by a primary key that is not there yet
+	"42804": primary(CauseSchemaBehind), // datatype mismatch: a column that has changed its type
+	"42809": primary(CauseSchemaBehind), // wrong object type: a view that is a table by now
+	"42846": primary(CauseSchemaBehind), // a cast that is not there yet
 
 	"40000": elsewhere(CauseRecoveryConflict),
 	"40001": elsewhere(CauseRecoveryConflict), // "canceling statement due to conflict with recovery"
@@ -69,11 +76,13 @@ var postgresReadCodes = map[string]Verdict{
 	"55P03": elsewhere(CauseLockTimeout), // lock_timeout: replay holds an ACCESS EXCLUSIVE lock
 
 	"57000": suspect(CauseTerminated),
-	"57P01": suspect(CauseTerminated), // admin_shutdown
-	"57P02": suspect(CauseTerminated), // crash_shutdown: another backend died
-	"57P03": suspect(CauseStarting),   // cannot_connect_now: starting up, shutting down, not yet consistent
-	"57P04": primary(CauseTerminated), // database_dropped: what replay did here it does on every replica
-	"57P05": elsewhere(CauseTerminated),
+	"57P01": suspect(CauseTerminated),   // admin_shutdown
+	"57P02": suspect(CauseTerminated),   // crash_shutdown: another backend died
+	"57P03": suspect(CauseStarting),     // cannot_connect_now: starting up, shutting down, not yet consistent
+	"57P04": primary(CauseTerminated),   // database_dropped: what replay did here it does on every replica
+	"57P05": elsewhere(CauseTerminated), // idle_session_timeout
+
+	"HV00N": elsewhere(CauseConnection), // a foreign server that this one cannot reach; another may
 
 	"XX001": elsewhere(CauseStorage), // data_corrupted
 	"XX002": elsewhere(CauseStorage), // index_corrupted
@@ -95,8 +104,11 @@ func notSupported(message string) Verdict {
 // wrongState judges 55000: functions that work on the write-ahead log are refused with it during recovery, those
 // that only look as well as those that write.
 func wrongState(message string) Verdict {
-	if strings.Contains(message, "is not yet defined in this session") { // currval, lastval
+	switch {
+	case strings.Contains(message, "is not yet defined in this session"): // currval, lastval
 		return primary(CauseUnsupportedOnStandby)
+	case strings.Contains(message, "has not been populated"): // a materialized view whose REFRESH is not replayed yet
+		return primary(CauseSchemaBehind)
 	}
 	return asWrite(CauseUnsupportedOnStandby)
 }

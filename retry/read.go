@@ -51,7 +51,9 @@ func OfAttempt(caller, attempt context.Context, err error) Verdict {
 		case errors.Is(cause, ErrServerDead):
 			return suspect(CauseServerDead)
 		case errors.Is(cause, ErrAttemptTimeout), errors.Is(cause, context.DeadlineExceeded):
-			return suspect(CauseAttemptTimeout)
+			// Slow is not dead, and no other read shall do without the server for it: a lock that replay holds keeps
+			// up the readers of one table.
+			return elsewhere(CauseAttemptTimeout)
 		}
 	}
 	if v.Cause == CauseCaller && errors.Is(err, context.DeadlineExceeded) {
@@ -93,10 +95,14 @@ func judgeOne(err error) (Verdict, bool) {
 	case err == ErrServerDead: //nolint:errorlint // one layer at a time
 		return suspect(CauseServerDead), true
 	case err == ErrAttemptTimeout: //nolint:errorlint // one layer at a time
-		return suspect(CauseAttemptTimeout), true
+		return elsewhere(CauseAttemptTimeout), true
 	}
 	if code, ok := sqlState(err); ok {
-		return postgresRead(code, err.Error()), true
+		v := postgresRead(code, err.Error())
+		if v.Cause == CauseConnection && sessionGoesOn(err) {
+			v.ServerSuspect = false // postgres_fdw or dblink: it is another server that it does not reach
+		}
+		return v, true
 	}
 	if number, ok := sqlErrorNumber(err); ok {
 		return sqlServerRead(number), true

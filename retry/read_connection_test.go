@@ -9,11 +9,14 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,6 +40,14 @@ func (r retryable) Is(target error) bool { return target == driver.ErrBadConn }
 
 func opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Err: err}
+}
+
+// garbage is what pgx makes of a message that no PostgreSQL sends.
+func garbage(t *testing.T) error {
+	t.Helper()
+	_, err := pgproto3.NewFrontend(strings.NewReader("Z\x00\x00\x00\x06ab"), io.Discard).Receive()
+	require.Error(t, err)
+	return fmt.Errorf("receive message failed: %w", err)
 }
 
 func TestOfRead_Connection(t *testing.T) {
@@ -64,6 +75,15 @@ func TestOfRead_Connection(t *testing.T) {
 		{"unsent for a reason", safe{pg("57P03", "starting up"), true}, suspect(retry.CauseStarting)},
 		{"unsent because the caller left", safe{context.Canceled, true}, surface(retry.CauseCaller)},
 		{"own descriptors", opError("dial", os.NewSyscallError("socket", syscall.EMFILE)), elsewhere(retry.CauseResources)},
+		{"no ports left", opError("dial", os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)), elsewhere(retry.CauseResources)},
+		{"descriptors of the machine", opError("dial", os.NewSyscallError("socket", syscall.ENFILE)), elsewhere(retry.CauseResources)},
+		{"no buffers", opError("write", os.NewSyscallError("write", syscall.ENOBUFS)), elsewhere(retry.CauseResources)},
+		{"no memory", opError("dial", syscall.ENOMEM), elsewhere(retry.CauseResources)},
+		{"a pipe that is closed", io.ErrClosedPipe, suspect(retry.CauseConnection)},
+		{"an errno alone", syscall.EPIPE, suspect(retry.CauseConnection)},
+		{"garbage of a proxy", garbage(t), suspect(retry.CauseConnection)},
+		{"a foreign server out of reach", &pgconn.PgError{SeverityUnlocalized: "ERROR", Code: "08001", Message: "could not connect to server \"x\""}, elsewhere(retry.CauseConnection)},
+		{"a pooler that lost its server", &pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "08P01", Message: "server conn crashed?"}, suspect(retry.CauseConnection)},
 		{"conn done", sql.ErrConnDone, elsewhere(retry.CauseConnection)},
 		{"pool closed", errors.New("sql: database is closed"), elsewhere(retry.CauseConnection)},
 		{"closed, found while tidying up", fmt.Errorf("failed to deallocate cached statement(s): %w", errors.New("conn closed")), suspect(retry.CauseConnection)},
@@ -80,7 +100,7 @@ func TestOfRead_Connection(t *testing.T) {
 		{"canceled statement and text", errors.Join(opaque, pg("57014", "user request")), surface(retry.CauseCanceled)},
 		{"second thoughts of gorm", fmt.Errorf("%v; %w", opaque, io.EOF), suspect(retry.CauseConnection)}, //nolint:errorlint // as GORM does it
 		{"held dead", retry.ErrServerDead, suspect(retry.CauseServerDead)},
-		{"attempt timeout", fmt.Errorf("x: %w", retry.ErrAttemptTimeout), suspect(retry.CauseAttemptTimeout)},
+		{"attempt timeout", fmt.Errorf("x: %w", retry.ErrAttemptTimeout), elsewhere(retry.CauseAttemptTimeout)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, retry.OfRead(tt.err)) })
@@ -114,8 +134,8 @@ func TestOfAttempt(t *testing.T) {
 		{"server dead", live, dead, context.Canceled, suspect(retry.CauseServerDead)},
 		{"server dead, seen as a broken connection", live, dead, io.ErrUnexpectedEOF, suspect(retry.CauseServerDead)},
 		{"server dead, but it had refused a write", live, dead, refused, asWrite(retry.CauseReadOnlyRefusal)},
-		{"deadline of the attempt", live, late, context.DeadlineExceeded, suspect(retry.CauseAttemptTimeout)},
-		{"deadline of the attempt without a cause", live, plain, context.DeadlineExceeded, suspect(retry.CauseAttemptTimeout)},
+		{"deadline of the attempt", live, late, context.DeadlineExceeded, elsewhere(retry.CauseAttemptTimeout)},
+		{"deadline of the attempt without a cause", live, plain, context.DeadlineExceeded, elsewhere(retry.CauseAttemptTimeout)},
 		{"deadline of the driver", live, live, fmt.Errorf("connect: %w", context.DeadlineExceeded), suspect(retry.CauseConnection)},
 		{"canceled by nobody known", live, other, context.Canceled, surface(retry.CauseCaller)},
 		{"own fault", live, live, pg("42601", "syntax error"), surface(retry.CauseStatement)},

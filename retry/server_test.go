@@ -28,7 +28,12 @@ type pair struct {
 
 func startPair(t *testing.T) *pair {
 	t.Helper()
-	c := testenv.Start(t, testenv.Replicas(1), testenv.Setting("max_standby_streaming_delay", "0"), testenv.Setting("autovacuum", "off"))
+	return startPairWith(t)
+}
+
+func startPairWith(t *testing.T, settings ...testenv.Option) *pair {
+	t.Helper()
+	c := testenv.Start(t, append(settings, testenv.Replicas(1), testenv.Setting("max_standby_streaming_delay", "0"), testenv.Setting("autovacuum", "off"))...)
 	p := &pair{Cluster: c, primary: openPool(t, c.Primary().DSN()), replica: openPool(t, c.Replica(0).DSN())}
 	p.do(t, "CREATE TABLE orders (id bigint PRIMARY KEY, note text)")
 	p.do(t, "INSERT INTO orders SELECT i, 'n' FROM generate_series(1, 1000) AS i")

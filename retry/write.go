@@ -69,7 +69,11 @@ func OfWrite(err error) Outcome {
 // outcomeOne judges one error without what it wraps.
 func outcomeOne(err error) (Outcome, bool) {
 	if code, ok := sqlState(err); ok {
-		return postgresWrite(code), true
+		o := postgresWrite(code)
+		if o == Unknown && sessionGoesOn(err) && len(code) == 5 && ownTrouble(code) {
+			o = RolledBack
+		}
+		return o, true
 	}
 	if number, ok := sqlErrorNumber(err); ok {
 		return sqlServerWrite(number, sqlErrorClass(err)), true
@@ -132,6 +136,16 @@ func postgresWrite(code string) Outcome {
 		return Unknown
 	}
 	return RolledBack
+}
+
+// ownTrouble reports whether a code is of the server's own memory, disk or code. As an ERROR it came before the commit
+// record: from there on whatever fails is a PANIC.
+func ownTrouble(code string) bool {
+	switch code[:2] {
+	case "53", "58", "XX":
+		return true
+	}
+	return false
 }
 
 // sqlServerWrite judges by number. An error of one statement does not undo what the rest of its batch, or a trigger's

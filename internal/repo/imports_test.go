@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "internal/dialect", "lsn", "monitor", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "internal/conflicts", "internal/dialect", "lsn", "monitor", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -46,6 +46,8 @@ var imports = map[string][]string{
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
+	// Which statements replay keeps cancelling: hashes and times.
+	"internal/conflicts": {},
 	// What dialectors keep in their configuration.
 	"internal/dialect": {"gorm.io/gorm"},
 	// Tests alone, of everything from outside.

@@ -1,0 +1,67 @@
+package readsplit
+
+import (
+	"context"
+	"time"
+
+	"github.com/readsplit/readsplit/internal/conflicts"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// lastRun is the run of a read that has failed.
+type lastRun struct {
+	began time.Time
+	late  bool // it was broken off at its own deadline
+	trial bool // it was sent to a replica that is ejected
+}
+
+// weigh takes into account how a run went that failed, beside its error: whether
+// it was broken off from here, and whether replay is in its way again and again.
+func (r *route) weigh(ctx context.Context, v retry.Verdict, err error, run lastRun) retry.Verdict {
+	kind := r.router.conflicted(err)
+	switch {
+	case ctx.Err() != nil:
+	case run.late && !v.CountsAsWrite && v.Cause != retry.CauseServerDead:
+		return retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseAttemptTimeout}
+	case kind == retry.ConflictNone, kind == retry.ConflictTablespace, kind == retry.ConflictDatabase:
+		// The last two cancel whoever is there, and once.
+	case r.group(marksOf(ctx)) == "":
+		now := time.Now()
+		r.router.conflicts.Cancelled(r.text, run.began, now)
+		if now.Sub(run.began) >= conflicts.Long {
+			r.conflicts = true
+		}
+	}
+	return v
+}
+
+// conflicted counts an error that a conflict with replay has caused.
+func (rt *router) conflicted(err error) retry.ConflictKind {
+	kind := retry.ConflictOf(err)
+	if kind != retry.ConflictNone {
+		rt.counters.conflicts[kind].Add(1)
+	}
+	return kind
+}
+
+// aside decides for a read that would go to an ordinary replica, where replay keeps
+// cancelling it: the replicas of Config.ConflictGroup, else the primary. While the
+// primary is lost it is tried where it would go otherwise.
+func (r *route) aside(q *query, d policy.Decision, snap *policy.Snapshot) policy.Decision {
+	rt := r.router
+	if d.Target != policy.ToReplica || q.Group != "" || r.text == "" || !r.conflicts && !rt.conflicts.Avoids(r.text, time.Now()) {
+		return d
+	}
+	if rt.cfg.ConflictGroup != "" && !q.stays {
+		q.Group = rt.cfg.ConflictGroup
+		if aside := rt.decider.Decide(&q.Query, snap, rt, time.Now()); aside.Target == policy.ToReplica {
+			aside.Reason = policy.ReasonKeepsConflicting
+			return aside
+		}
+	}
+	if snap.Primary.Lost {
+		return d
+	}
+	return policy.Decision{Target: policy.ToPrimary, Reason: policy.ReasonKeepsConflicting}
+}
