@@ -28,6 +28,12 @@ type Config struct {
 	// application's; db.DB() returns that one in any case.
 	Primary gorm.Dialector
 
+	// FollowPrimary makes the replicas candidates for the primary: when one of them
+	// was promoted, writes go there, and nothing goes to the server that it took over
+	// from. A primary whose DSN names several hosts is followed among them without
+	// this. See docs/failover.md. Defaults to false.
+	FollowPrimary bool
+
 	// Resolvers keep some tables on servers of their own. Defaults to none.
 	Resolvers []Resolver
 

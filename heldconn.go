@@ -29,6 +29,9 @@ type heldConn struct {
 	// dead: it was open when its server was declared down. It is of no use any
 	// more, and would cost a read an attempt.
 	dead atomic.Bool
+	// follows: it is to a primary that another one may take the place of. What it
+	// acknowledges once it is dead counts for nothing.
+	follows bool
 	// lent: the connection goes back where it came from, instead of being closed.
 	lent     bool
 	settings applied
@@ -111,16 +114,23 @@ func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.
 	if h.exec == nil {
 		return nil, driver.ErrSkip
 	}
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
 	}
-	return h.exec.ExecContext(ctx, query, args)
+	result, err := h.exec.ExecContext(ctx, query, args)
+	return result, h.acknowledged(err)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if h.query == nil {
 		return nil, driver.ErrSkip
+	}
+	if err := h.usable(); err != nil {
+		return nil, err
 	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
@@ -137,6 +147,9 @@ func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 	if err == nil && h.settings.wanted != nil {
 		h.settings.inTx = true
 		tx = heldTx{tx, h}
+	}
+	if err == nil && h.follows {
+		tx = followTx{tx, h}
 	}
 	return tx, err
 }

@@ -32,10 +32,10 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		if s == nil {
 			if r.refused {
-				r.wrote, r.effect = true, effect{insert: true}
+				r.wrote, r.effect = true, effect{insert: true, began: rt.history()}
 			}
 			r.ranOn(nil, reason)
-			return attempt(nil)
+			return rt.noticed(attempt(nil))
 		}
 		err = s.try(attempt)
 		if err == nil {

@@ -33,6 +33,7 @@ type router struct {
 
 	primary gorm.ConnPool // where writes go
 	opened  *dialer       // of the primary, where the plugin opened it
+	follow  *follower     // of the primary, where that is one of several hosts
 	lent    *sql.DB       // what primary borrows from, where Config.Settings is in use
 	// prepared are the prepared statements of a primary that the application's
 	// store does not prepare on; nil elsewhere.
@@ -95,7 +96,10 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 		}
 		rt.dialers[i] = d
 	}
-	if rt.primary == nil {
+	if err := rt.openFollower(dialector, size); err != nil {
+		errs = append(errs, err)
+	}
+	if rt.primary == nil && rt.follow == nil {
 		d, err := newDialer(dialector)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("readsplit: %s.Primary: %w", rt.field, err))
@@ -121,7 +125,9 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 		rt.dialect = sqlclass.SQLServer
 	}
 	rt.control = &dialer{db: primary}
-	if rt.watched {
+	if rt.follow != nil {
+		rt.control = &dialer{db: rt.follow.control}
+	} else if rt.watched {
 		if d, err := newDialer(dialector); err == nil {
 			rt.control = d
 		}
@@ -134,13 +140,13 @@ func (rt *router) prepare() {
 	p := rt.plugin
 	rt.keys, rt.log = p.keys, p.log
 	rt.maxWait = max(rt.cfg.MaxWait, 0)
-	if rt.opened != nil && rt.name != "" {
-		rt.prepared = newStatements(rt.opened.db, p.db.Config)
-	}
 	most := 0
 	if primary, err := rt.primaryDB(); err == nil {
+		if rt.owns() && rt.name != "" {
+			rt.prepared = newStatements(primary, p.db.Config)
+		}
 		most = primary.Stats().MaxOpenConnections
-		if rt.cfg.Settings != nil {
+		if rt.cfg.Settings != nil && rt.follow == nil {
 			rt.lent, rt.primary = primary, newBorrowing(primary, rt)
 		}
 	}
@@ -148,7 +154,7 @@ func (rt *router) prepare() {
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
 		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
-		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.sweepClosed,
+		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.beforeSample,
 		OnDead:  func(i int) { rt.servers[i].die() },
 		OnAlive: func(i int) { rt.servers[i].revive() },
 		Seed:    rand.Uint64(),
@@ -179,7 +185,7 @@ func (rt *router) prepare() {
 	rt.monitor = monitor.New(cfg)
 	switch {
 	case !rt.watched || len(rt.servers) == 0:
-	case rt.opened == nil && rt != p.main && p.main.catalog != nil:
+	case !rt.owns() && rt != p.main && p.main.catalog != nil:
 		rt.catalog = p.main.catalog // of the same database
 	default:
 		rt.catalog = rt.newCatalog()
@@ -212,6 +218,9 @@ func (rt *router) start() {
 		r.update(func(c session.Claim) session.Claim {
 			return c.AfterWrite(rt.startClaim, insert, lsn.History{}, time.Time{})
 		})
+	}
+	if rt.follow != nil {
+		rt.follow.watch.Start()
 	}
 	if rt.catalog != nil {
 		rt.catalog.Start()
@@ -272,6 +281,9 @@ func (rt *router) release() error {
 	}
 	if rt.prepared != nil {
 		rt.prepared.close()
+	}
+	if rt.follow != nil && rt.follow.of == rt {
+		errs = append(errs, rt.follow.close())
 	}
 	if borrowing, ok := rt.primary.(*sql.DB); ok && rt.lent != nil && (rt.opened != nil || !rt.inUse) {
 		errs = append(errs, borrowing.Close())

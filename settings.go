@@ -249,13 +249,7 @@ func (b borrowing) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	h.lent = true
-	h.settings = applied{wanted: b.rt.plugin.wanted, changed: func(s settings) {
-		for name := range s {
-			if name == "synchronous_commit" {
-				b.rt.monitor.MarkAsync() // as a SET that passes through
-			}
-		}
-	}}
+	h.settings = applied{wanted: b.rt.plugin.wanted, changed: b.rt.settingsChanged}
 	return h, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -44,6 +45,9 @@ type Status struct {
 	// Tokens counts tokens that were not accepted as they came.
 	Tokens TokenCounts
 
+	// Failover is how the primary is followed; without hosts where it is not.
+	Failover failover.Status
+
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
 	Catalog catalog.Status
@@ -63,6 +67,9 @@ type TokenCounts struct {
 // ServerStatus is one server's part of [Status].
 type ServerStatus struct {
 	Name string
+	// Host is which of the hosts the primary is now, where it is followed; empty
+	// elsewhere, and for replicas.
+	Host string
 	// Up: it answers. For the primary: it is not lost.
 	Up bool
 	// Role is what the server says it is.
@@ -121,6 +128,10 @@ func (rt *router) status() Status {
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
+	if rt.follow != nil {
+		st.Failover = rt.follow.watch.Status()
+		st.Primary.Host = st.Failover.Primary
+	}
 	if pool, err := rt.primaryDB(); err == nil {
 		st.Primary.Pool = pool.Stats()
 	}

@@ -28,6 +28,9 @@ func (c Config) validate() error {
 	if c.NotFound > policy.RecheckOnPrimary {
 		v.add("Config.NotFound is %d: it must be policy.NotFoundStands or policy.RecheckOnPrimary", c.NotFound)
 	}
+	if c.FollowPrimary && len(c.Replicas) == 0 {
+		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
+	}
 	for i, p := range c.Policies {
 		if isNil(p) {
 			v.add("Config.Policies[%d] is nil: remove it or name a policy", i)

@@ -35,7 +35,7 @@ type Monitor struct {
 func New(cfg Config) *Monitor {
 	m := &Monitor{cfg: cfg}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.primary.poke = make(chan struct{}, 1)
+	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
 	s := &policy.Snapshot{Primary: policy.Primary{Name: cfg.Primary.Name}}
 	for i, t := range cfg.Replicas {
 		r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN}
