@@ -228,8 +228,8 @@ func (f *follower) close() error {
 
 var errClosedPool = errors.New("readsplit: the plugin is closed")
 
-// promoted notes that a replica is no standby any more. Where it is the primary now
-// that is as it should be, which is known only when the primary was asked.
+// promoted notes that a replica is no standby any more. Where it is one of the hosts
+// that are followed the election tells of it, but may not have asked it yet.
 func (f *follower) promoted(replica int, standby bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -240,18 +240,17 @@ func (f *follower) promoted(replica int, standby bool) {
 	}
 }
 
-// strays returns the replicas that have been primaries for a while, and not the
-// one that is written to. Each is returned once.
+// strays returns the replicas that have been primaries for a while and are none of
+// the hosts that are followed. Each is returned once.
 func (rt *router) strays() (found []int) {
 	f := rt.follow
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, since := range f.promote {
-		switch {
-		case since.IsZero() || time.Since(since) < strayAfter:
-		case rt.monitor.IsPrimary(i):
-			delete(f.promote, i)
-		default:
+		if since.IsZero() || time.Since(since) < strayAfter {
+			continue
+		}
+		if server, writable := rt.monitor.Writable(i); writable && !f.watch.Knows(server) {
 			f.promote[i] = time.Time{}
 			found = append(found, i)
 		}

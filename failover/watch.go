@@ -289,6 +289,16 @@ func (w *Watch) decide() {
 	}
 }
 
+// Knows reports whether one of the hosts is this run of a server, and answered as a
+// primary.
+func (w *Watch) Knows(s lsn.Server) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.seen, func(h Seen) bool {
+		return !h.Sample.InRecovery && h.Sample.System == s.System && h.Sample.Started == s.Started
+	})
+}
+
 // same reports whether two outcomes say the same.
 func (o *Outcome) same(b *Outcome) bool {
 	return o.State == b.State && o.Leader == b.Leader && o.Server == b.Server && o.Timeline == b.Timeline && o.Highest == b.Highest &&

@@ -76,13 +76,13 @@ func (m *Monitor) AskPrimary() {
 	}
 }
 
-// IsPrimary reports whether replica i is the server that is the primary now: the
-// run of it, and the timeline that it writes.
-func (m *Monitor) IsPrimary(i int) bool {
+// Writable returns the run of replica i that is known to be no standby; ok is false
+// where it is one, or does not answer.
+func (m *Monitor) Writable(i int) (s lsn.Server, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.replicas[i]
-	return r.role == policy.RolePrimary && r.standsIn()
+	return r.server, r.up && r.role == policy.RolePrimary
 }
 
 func (m *Monitor) runPrimary(rng *rand.Rand) {
