@@ -2,6 +2,7 @@ package readsplit_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -77,7 +78,10 @@ func (d *testDB) pooled(t testing.TB, s *testenv.Server) int {
 // sum is what the counters of a server add up to, asked past the plugin.
 func (d *testDB) sum(t testing.TB, s *testenv.Server) (n int64) {
 	t.Helper()
-	require.NoError(t, direct(t, s, d.name).QueryRowContext(limit(t), "SELECT sum(n) FROM counters").Scan(&n))
+	db, err := sql.Open("pgx", s.DSNFor(d.name))
+	require.NoError(t, err)
+	require.NoError(t, db.QueryRowContext(limit(t), "SELECT sum(n) FROM counters").Scan(&n))
+	require.NoError(t, db.Close())
 	return n
 }
 

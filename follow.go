@@ -37,7 +37,7 @@ type follower struct {
 	mu      sync.Mutex
 	target  *target
 	conns   map[*heldConn]lsn.Server
-	foreign map[int]bool      // hosts that were said to be foreign
+	said    map[string]bool   // what is said once
 	promote map[int]time.Time // replicas that are no standby, since when
 }
 
@@ -72,7 +72,7 @@ func (rt *router) openFollower(dialector gorm.Dialector, size Pool) error {
 	}
 	f := &follower{
 		of: rt, target: newTarget(-1), conns: make(map[*heldConn]lsn.Server),
-		foreign: make(map[int]bool), promote: make(map[int]time.Time),
+		said: make(map[string]bool), promote: make(map[int]time.Time),
 	}
 	f.target.err = fmt.Errorf("%w: nobody was asked yet", failover.ErrNoPrimary)
 	rt.follow = f

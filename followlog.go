@@ -2,7 +2,7 @@ package readsplit
 
 import (
 	"context"
-	"slices"
+	"fmt"
 
 	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/monitor"
@@ -29,19 +29,25 @@ func (f *follower) tell(before, now failover.Outcome, err error, broken int) {
 		warn("the primary, %q, does not answer, and no other host took over", name(now.Leader))
 	}
 	for _, i := range now.Refused {
-		if !slices.Contains(before.Refused, i) {
+		if f.once(fmt.Sprint("old ", i, now.Highest)) {
 			warn("%q is an old primary: it writes a lower timeline than %d; nothing is sent there; stop it, or make it a standby", name(i), now.Highest)
 		}
 	}
 	for _, i := range now.Foreign {
-		f.mu.Lock()
-		said := f.foreign[i]
-		f.foreign[i] = true
-		f.mu.Unlock()
-		if !said {
+		if f.once(fmt.Sprint("foreign ", i)) {
 			logger.Error(ctx, "readsplit: %s%q belongs to another database cluster than the primary: it is never followed; is its address right?", f.prefix(), name(i))
 		}
 	}
+}
+
+// once reports whether something is about to be said for the first time: a host
+// that comes and goes must not fill the log.
+func (f *follower) once(what string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	said := f.said[what]
+	f.said[what] = true
+	return !said
 }
 
 // prefix names the resolver whose primary it is.
