@@ -92,6 +92,9 @@ func (h *heldConn) Close() error {
 
 // PrepareContext implements driver.ConnPrepareContext.
 func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err // the search path says what the names mean
 	}
@@ -140,6 +143,9 @@ func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver
 
 // BeginTx implements driver.ConnBeginTx.
 func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
 	}
