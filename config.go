@@ -23,7 +23,8 @@ type Config struct {
 	// goes to the primary. Defaults to none.
 	Replicas []Replica
 
-	// Primary opens the server that writes go to, as for gorm.Open. Defaults to the
+	// Primary opens the server that writes go to, as for gorm.Open; a DSN may name
+	// several hosts, see docs/failover.md. Defaults to the
 	// database that the gorm.DB was opened with, whose pool stays the
 	// application's; db.DB() returns that one in any case.
 	Primary gorm.Dialector

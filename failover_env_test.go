@@ -56,6 +56,21 @@ func newFollowing(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB
 	return newDB(t, c, append([]dbOption{connected(hostsOf(all...)), unopened(), everyHost(all...), configured(quick)}, options...)...)
 }
 
+// followPrimary is the test of the field: the replicas are asked whether they are the
+// primary now.
+func (f fieldTest) followPrimary(t *testing.T) {
+	base, changed := f.both(t, func(c *readsplit.Config) { c.FollowPrimary = true })
+	require.Empty(t, base.plugin.Status().Failover.Hosts)
+	st := changed.plugin.Status()
+	var names []string
+	for _, h := range st.Failover.Hosts {
+		names = append(names, h.Name)
+	}
+	require.Equal(t, []string{f.c.Primary().Addr(), "replica1", "replica2"}, names)
+	require.Equal(t, f.c.Primary().Addr(), st.Primary.Host)
+	require.ErrorContains(t, used(t, readsplit.Config{FollowPrimary: true}), "Config.FollowPrimary is true, but Config.Replicas is empty")
+}
+
 // hostOf is how a server is called in the election of newFollowing.
 func hostOf(s *testenv.Server) string { return s.Addr() }
 

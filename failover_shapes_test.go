@@ -389,3 +389,47 @@ func TestFailoverOfAName(t *testing.T) {
 	assert.NotEmpty(t, d.log.matching("warn:", "another run of a server answers as primary"))
 	a.moveTo(nil)
 }
+
+// A primary that restarts is another run of the same server: its connections are
+// gone, and what a new one reaches is asked before it is used.
+func TestFailoverRestart(t *testing.T) {
+	c := breakable(t)
+	d := newFollowing(t, c)
+	counters(t, d, 2)
+	assert.Equal(t, "primary", d.writer(t))
+	for range 2 {
+		undo := injected(t)(c.Primary().Kill(t.Context()))
+		require.Error(t, d.Exec("UPDATE counters SET n = n + 1").Error)
+		undone(t, undo)
+		began := time.Now()
+		eventually(t, "writes to succeed", func() bool { return d.Exec("UPDATE counters SET n = n + 1").Error == nil })
+		t.Logf("writes %v after the server was back", time.Since(began).Round(time.Millisecond))
+	}
+	st := d.plugin.Status()
+	assert.EqualValues(t, 2, st.Failover.Moves)
+	assert.EqualValues(t, 1, st.Failover.Timeline)
+	assert.Equal(t, c.Primary().Addr(), st.Primary.Host)
+}
+
+// A replica that is none of the hosts is promoted. That it is a primary is warned
+// about; that a standby among the hosts follows it proves that the primary of the
+// hosts is an old one.
+func TestFailoverToAStranger(t *testing.T) {
+	c := breakable(t)
+	stranger, host := c.Replica(0), c.Replica(1)
+	d := newDB(t, c, connected(hostsOf(c.Primary(), host)), unopened(), configured(quick))
+	counters(t, d, 2)
+	assert.Equal(t, "primary", d.writer(t))
+	injected(t)(stranger.Promote(t.Context()))
+	eventually(t, "the warning", func() bool { return len(d.log.matching("warn:", `replica "replica1"`, "PRIMARY")) == 1 })
+	assert.Equal(t, "primary", d.writer(t), "nobody has seen the other timeline")
+
+	injected(t)(host.Follow(t.Context(), stranger))
+	eventually(t, "the primary to be an old one", func() bool { return d.plugin.Status().Failover.State == failover.Superseded })
+	err := d.Exec("UPDATE counters SET n = 0").Error
+	require.ErrorIs(t, err, failover.ErrOldPrimary)
+	assert.ErrorContains(t, err, `timeline 2 has been seen, which "`+c.Primary().Addr()+`" does not write`)
+	assert.Zero(t, d.plugin.Status().Unsure, "nothing was sent")
+	assert.Zero(t, d.pooled(t, c.Primary()))
+	assert.Len(t, d.log.matching("error:", "only an old primary is known"), 1)
+}
