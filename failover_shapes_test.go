@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +233,7 @@ func tenantOf(ctx context.Context) (map[string]string, error) {
 func TestFailoverAfterClose(t *testing.T) {
 	c := cluster(t)
 	for _, settings := range []bool{false, true} {
+		before := runtime.NumGoroutine()
 		d := newFollowing(t, c, configured(func(c *readsplit.Config) {
 			if settings {
 				c.Settings = tenantOf
@@ -245,7 +247,10 @@ func TestFailoverAfterClose(t *testing.T) {
 		if settings {
 			assert.Equal(t, "later", tenant)
 		}
-		eventually(t, "its goroutines' connections to end", func() bool {
+		// What is left are one of database/sql for the application's pool, and one for
+		// what borrows from it.
+		eventually(t, "its goroutines to end", func() bool { return runtime.NumGoroutine() <= before+2 })
+		eventually(t, "its connections to end", func() bool {
 			return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", d.name) <= 1
 		})
 	}
@@ -432,4 +437,59 @@ func TestFailoverToAStranger(t *testing.T) {
 	assert.Zero(t, d.plugin.Status().Unsure, "nothing was sent")
 	assert.Zero(t, d.pooled(t, c.Primary()))
 	assert.Len(t, d.log.matching("error:", "only an old primary is known"), 1)
+}
+
+// A COMMIT that the old primary has not acknowledged when another one takes over has
+// an unknown outcome: its caller gets an error at once, and its session reads from
+// the primary.
+func TestFailoverOfAWriteUnderWay(t *testing.T) {
+	c := breakable(t)
+	d := newFollowing(t, c)
+	counters(t, d, 4)
+	d.follows(t, c.Primary())
+	sync := func(standbys string) {
+		for _, s := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + standbys + "'", "SELECT pg_reload_conf()"} {
+			execOn(t, c.Primary(), s)
+		}
+		eventually(t, "the setting", func() bool { return ask[string](t, c.Primary(), "SHOW synchronous_standby_names") == standbys })
+	}
+	sync("nobody")
+	t.Cleanup(func() { sync("") })
+	ways := map[string]func(db *gorm.DB) error{
+		"autocommit": func(db *gorm.DB) error { return db.Exec("UPDATE counters SET n = 5 WHERE id = 0").Error },
+		"returning": func(db *gorm.DB) error {
+			var n int
+			return db.Raw("UPDATE counters SET n = 5 WHERE id = 1 RETURNING n").Scan(&n).Error
+		},
+		"transaction": func(db *gorm.DB) error {
+			return db.Transaction(func(tx *gorm.DB) error { return tx.Exec("UPDATE counters SET n = 5 WHERE id = 2").Error })
+		},
+	}
+	type end struct {
+		name string
+		err  error
+		ctx  context.Context
+	}
+	ends := make(chan end, len(ways))
+	for name, way := range ways {
+		ctx := nobody()
+		go func() { ends <- end{name, way(d.WithContext(ctx)), ctx} }()
+	}
+	eventually(t, "all to wait", func() bool {
+		return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = $1", d.name) == len(ways)
+	})
+	heir := c.Replica(0)
+	injected(t)(heir.Promote(t.Context()))
+	promoted := time.Now()
+	for range ways {
+		e := <-ends
+		require.Error(t, e.err, e.name)
+		assert.Less(t, time.Since(promoted), 2*time.Second, e.name)
+		var server string
+		tx := d.WithContext(e.ctx).Raw(whoSQL).Scan(&server)
+		require.NoError(t, tx.Error)
+		assert.Equal(t, heir.Name(), server, e.name)
+		assert.Equal(t, policy.ReasonUnsure, reason(t, tx), e.name)
+	}
+	assert.EqualValues(t, len(ways), d.plugin.Status().Unsure)
 }
