@@ -99,7 +99,7 @@ func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stm
 		return nil, err // the search path says what the names mean
 	}
 	stmt, err := h.prepared(ctx, query)
-	if err == nil && h.settings.wanted != nil {
+	if err == nil && (h.settings.wanted != nil || h.follows) {
 		stmt = heldStmt{stmt, h}
 	}
 	return stmt, err

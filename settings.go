@@ -177,14 +177,18 @@ func (t heldTx) Rollback() error {
 	return err
 }
 
-// heldStmt is a prepared statement on a connection with settings: database/sql
-// runs it without asking the connection.
+// heldStmt is a prepared statement on a connection with settings, or to a primary
+// that another one may take the place of: database/sql runs it without asking the
+// connection.
 type heldStmt struct {
 	driver.Stmt
 	h *heldConn
 }
 
 func (s heldStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := s.h.usable(); err != nil {
+		return nil, err
+	}
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
@@ -195,13 +199,18 @@ func (s heldStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (d
 }
 
 func (s heldStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := s.h.usable(); err != nil {
+		return nil, err
+	}
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
 	if e, ok := s.Stmt.(driver.StmtExecContext); ok {
-		return e.ExecContext(ctx, args)
+		result, err := e.ExecContext(ctx, args)
+		return result, s.h.acknowledged(err)
 	}
-	return s.Stmt.Exec(plainValues(args)) //nolint:staticcheck // what the driver has
+	result, err := s.Stmt.Exec(plainValues(args)) //nolint:staticcheck // what the driver has
+	return result, s.h.acknowledged(err)
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
