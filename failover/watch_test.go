@@ -101,12 +101,12 @@ func TestWatchFollowsAPromotion(t *testing.T) {
 		w, hosts, told := group(t, nil)
 		assert.Equal(t, failover.Elected, w.Outcome().State, "Start has asked everybody")
 		hosts[0].set(func(f *fake) { f.err = errors.New("connection refused") })
-		time.Sleep(1500 * time.Millisecond)
+		pass(1500 * time.Millisecond)
 		assert.Equal(t, failover.Lost, w.Outcome().State)
 		hosts[2].set(promoted(2))
 		began := time.Now()
 		for w.Outcome().Leader != 2 {
-			time.Sleep(time.Millisecond)
+			pass(time.Millisecond)
 		}
 		assert.Less(t, time.Since(began), 30*time.Millisecond, "without a primary everybody is asked more often")
 		assert.Equal(t, []string{"elected 0", "lost 0", "elected 2"}, told())
@@ -143,7 +143,7 @@ func TestWatchOfAFrozenHost(t *testing.T) {
 func TestWatchIsPoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, hosts, _ := group(t, nil)
-		time.Sleep(50 * time.Millisecond)
+		pass(50 * time.Millisecond)
 		hosts[1].set(promoted(2))
 		w.Poke()
 		synctest.Wait()
@@ -153,18 +153,18 @@ func TestWatchIsPoked(t *testing.T) {
 		for range 1000 {
 			w.Poke()
 			synctest.Wait()
-			time.Sleep(100 * time.Microsecond)
+			pass(100 * time.Microsecond)
 		}
 		assert.LessOrEqual(t, hosts[0].count()-before, 22, "in 100 ms")
 
 		for _, f := range hosts {
 			f.set(func(f *fake) { f.err = errors.New("connection refused") })
 		}
-		time.Sleep(time.Second)
+		pass(time.Second)
 		before = hosts[0].count()
 		for range 1000 {
 			w.Poke()
-			time.Sleep(time.Millisecond)
+			pass(time.Millisecond)
 		}
 		assert.LessOrEqual(t, hosts[0].count()-before, 44, "in 1 s")
 	})
@@ -174,7 +174,7 @@ func TestWatchIsPoked(t *testing.T) {
 func TestWatchIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, hosts, _ := group(t, nil)
-		time.Sleep(50 * time.Millisecond)
+		pass(50 * time.Millisecond)
 		hosts[1].set(promoted(2))
 		require.NoError(t, w.Ask(t.Context(), 1))
 		assert.Equal(t, 1, w.Outcome().Leader)
@@ -191,12 +191,12 @@ func TestWatchOfATie(t *testing.T) {
 		w, hosts, told := group(t, nil)
 		hosts[0].set(func(f *fake) { f.err = errors.New("connection refused") })
 		hosts[1].set(promoted(2))
-		time.Sleep(300 * time.Millisecond)
+		pass(300 * time.Millisecond)
 		hosts[2].set(promoted(2))
-		time.Sleep(300 * time.Millisecond)
+		pass(300 * time.Millisecond)
 		assert.Equal(t, failover.Tied, w.Outcome().State)
 		hosts[1].set(func(f *fake) { f.err = errors.New("connection refused") })
-		time.Sleep(1300 * time.Millisecond)
+		pass(1300 * time.Millisecond)
 		log := told()
 		assert.Equal(t, []string{"elected 0", "elected 1", "tied 1"}, log[:3])
 		assert.Equal(t, "elected 2", log[len(log)-1])
@@ -212,4 +212,10 @@ func TestWatchThatIsNeverStarted(t *testing.T) {
 	assert.True(t, f.closed)
 	assert.Zero(t, f.count())
 	assert.Equal(t, failover.Unknown, w.Outcome().State)
+}
+
+// pass lets fake time go by and everything that is due in it happen.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
 }
