@@ -56,6 +56,12 @@ func newFollowing(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB
 	return newDB(t, c, append([]dbOption{connected(hostsOf(all...)), unopened(), everyHost(all...), configured(quick)}, options...)...)
 }
 
+// unhurried is what an application has that changes nothing: what is promised of
+// times is promised of that.
+func unhurried(c *readsplit.Config) {
+	c.SampleEvery, c.MaxSampleAge, c.MaxLag, c.StickyWindow, c.MaxWait = 0, 0, 0, 0, 0
+}
+
 // followPrimary is the test of the field: the replicas are asked whether they are the
 // primary now.
 func (f fieldTest) followPrimary(t *testing.T) {
@@ -84,10 +90,12 @@ func (d *testDB) follows(t testing.TB, s *testenv.Server) {
 }
 
 // pooled counts the connections to a server that are there for statements: all to
-// the database of d but those that the plugin asks its own questions on.
+// the database of d but those that the plugin asks its own questions on, and those
+// that have not asked anything: a server that was frozen takes in all who had tried to
+// connect, and finds out afterwards that they have gone.
 func (d *testDB) pooled(t testing.TB, s *testenv.Server) int {
 	t.Helper()
-	return ask[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND query NOT LIKE 'SELECT concat_ws(%s1%' AND query NOT LIKE 'SELECT concat_ws(%r1%' AND query NOT LIKE 'SELECT concat_ws(%c1%'", d.name)
+	return ask[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND query <> '' AND query NOT LIKE 'SELECT concat_ws(%s1%' AND query NOT LIKE 'SELECT concat_ws(%r1%' AND query NOT LIKE 'SELECT concat_ws(%c1%'", d.name)
 }
 
 // sum is what the counters of a server add up to, asked past the plugin.

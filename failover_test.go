@@ -19,7 +19,7 @@ func TestFailoverKilled(t *testing.T) {
 	c := testenv.Start(t)
 	execOn(t, c.Primary(), "ALTER SYSTEM SET synchronous_standby_names = 'replica1'")
 	execOn(t, c.Primary(), "SELECT pg_reload_conf()")
-	d := newFollowing(t, c)
+	d := newFollowing(t, c, configured(unhurried))
 	counters(t, d, 16)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	d.follows(t, c.Primary())
@@ -58,7 +58,7 @@ func TestFailoverKilled(t *testing.T) {
 // nothing had happened.
 func TestFailoverFrozen(t *testing.T) {
 	c := breakable(t)
-	d := newFollowing(t, c)
+	d := newFollowing(t, c, configured(unhurried))
 	counters(t, d, 16)
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
@@ -95,7 +95,7 @@ func TestFailoverFrozen(t *testing.T) {
 // A replica is promoted while the old primary goes on: the higher timeline wins.
 func TestFailoverBothAlive(t *testing.T) {
 	c := breakable(t)
-	d := newFollowing(t, c)
+	d := newFollowing(t, c, configured(unhurried))
 	counters(t, d, 16)
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
