@@ -45,7 +45,7 @@ const (
 	// pauseFailed to one that does not: a thousand writes that fail ask no more often.
 	pause       = 5 * time.Millisecond
 	pauseFailed = 25 * time.Millisecond
-	// hurry divides SampleEvery while there is no primary.
+	// hurry divides SampleEvery while there is no primary, or it does not answer.
 	hurry = 8
 )
 
@@ -70,8 +70,9 @@ type Watch struct {
 // probe is the questioning of one host.
 type probe struct {
 	poke  chan struct{}
-	fails int       // of the goroutine's own
-	began time.Time // as well
+	fails int         // in a row; the goroutine's own, as what follows
+	began time.Time   // when the newest question was sent
+	down  atomic.Bool // it was not answered
 
 	mu       sync.Mutex
 	begun    uint64        // questions
@@ -204,7 +205,7 @@ func (w *Watch) run(i int, rng *rand.Rand) {
 // every is the time to the next question.
 func (w *Watch) every(rng *rand.Rand) time.Duration {
 	d := w.cfg.SampleEvery
-	if w.outcome.Load().State != Elected {
+	if o := w.outcome.Load(); o.State != Elected || w.probes[o.Leader].down.Load() {
 		d = max(d/hurry, pauseFailed)
 	}
 	if spread := int64(d / 5); spread > 0 {
@@ -244,8 +245,12 @@ func (w *Watch) ask(i int) {
 	p.began = time.Now()
 	s, _, err := w.cfg.Hosts[i].Source.Sample(ctx)
 	cancel()
+	p.down.Store(err != nil)
 	if err != nil {
 		p.fails++
+		if p.fails == 1 && w.outcome.Load().Leader == i {
+			w.Poke()
+		}
 	} else {
 		p.fails = 0
 		w.mu.Lock()

@@ -119,6 +119,23 @@ func TestWatchFollowsAPromotion(t *testing.T) {
 	})
 }
 
+// Nobody writes, so that nobody's error tells: the primary's own silence has the
+// others asked more often.
+func TestWatchOfAQuietApplication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, hosts, _ := group(t, nil)
+		hosts[0].set(func(f *fake) { f.err = errors.New("connection refused") })
+		pass(300 * time.Millisecond)
+		assert.Equal(t, failover.Elected, w.Outcome().State, "what it said last is young still")
+		hosts[2].set(promoted(2))
+		began := time.Now()
+		for w.Outcome().Leader != 2 {
+			pass(time.Millisecond)
+		}
+		assert.Less(t, time.Since(began), 30*time.Millisecond)
+	})
+}
+
 // One frozen host delays nobody: neither the start beyond one SampleTimeout, nor the
 // others' questions.
 func TestWatchOfAFrozenHost(t *testing.T) {
