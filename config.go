@@ -32,7 +32,8 @@ type Config struct {
 	// FollowPrimary makes the replicas candidates for the primary: when one of them
 	// was promoted, writes go there, and nothing goes to the server that it took over
 	// from. A primary whose DSN names several hosts is followed among them without
-	// this. See docs/failover.md. Defaults to false.
+	// this. The replicas of a resolver are candidates for its own primary. See
+	// docs/failover.md. Defaults to false.
 	FollowPrimary bool
 
 	// Resolvers keep some tables on servers of their own. Defaults to none.

@@ -271,6 +271,10 @@ func (rt *router) release() error {
 		rt.monitor.Close()
 	}
 	var errs []error
+	if rt.follow != nil && rt.follow.of == rt {
+		// Before the replicas, whose connections it asks on.
+		errs = append(errs, rt.follow.close())
+	}
 	for _, d := range append(rt.dialers, rt.control, rt.opened) {
 		if d != nil {
 			errs = append(errs, d.close())
@@ -281,9 +285,6 @@ func (rt *router) release() error {
 	}
 	if rt.prepared != nil {
 		rt.prepared.close()
-	}
-	if rt.follow != nil && rt.follow.of == rt {
-		errs = append(errs, rt.follow.close())
 	}
 	if borrowing, ok := rt.primary.(*sql.DB); ok && rt.lent != nil && (rt.opened != nil || !rt.inUse) {
 		errs = append(errs, borrowing.Close())

@@ -11,6 +11,7 @@ import (
 type Seen struct {
 	Sample lsn.Sample
 	Began  time.Time // when the question was sent; zero: it has never answered
+	Silent bool      // a question that was sent later was not answered
 }
 
 // Election decides which host is the primary, from what all of them said. It
@@ -129,12 +130,15 @@ func (e *Election) judge(out *Outcome, seen []Seen, heads []int) {
 		}
 		out.State, out.Leader, out.Server, out.Timeline = Elected, i, s.Server, s.Timeline
 	}
-	// Of several names of one server the one that is in use stays; of several servers
-	// the one that was elected, as long as nothing is proven.
+	// Of several servers the one that was elected stays, as long as nothing is proven;
+	// of several names of one server the one that is in use, as long as it answers.
 	keep, best := -1, -1
 	for _, i := range heads {
 		rank := 0
 		if identityOf(&seen[i].Sample) == elected {
+			rank += 4
+		}
+		if !seen[i].Silent {
 			rank += 2
 		}
 		if i == out.Leader {

@@ -248,6 +248,9 @@ func (w *Watch) ask(i int) {
 	p.down.Store(err != nil)
 	if err != nil {
 		p.fails++
+		w.mu.Lock()
+		w.seen[i].Silent = true
+		w.mu.Unlock()
 		if p.fails == 1 && w.outcome.Load().Leader == i {
 			w.Poke()
 		}
