@@ -179,12 +179,3 @@ func (a *attempt) exec(h *heldConn, run func(ctx context.Context) (driver.Result
 	a.settle()
 	return result, nil
 }
-
-// breakOff ends what runs on the connection, as an error of the network; pgx asks
-// the server to cancel it then.
-func (h *heldConn) breakOff() {
-	h.dead.Store(true)
-	if h.netConn != nil {
-		_ = h.netConn.SetDeadline(time.Now().Add(-time.Second))
-	}
-}

@@ -156,6 +156,9 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 	default:
 		if p.isBase(pool) {
 			// A handle that was derived before the plugin was installed.
+			if p.main.follow != nil {
+				prepared = nil // it prepares wherever the application's pool leads
+			}
 			p.put(db, &route{prepared: prepared, stmt: db.Statement, pinned: pinned})
 			return
 		}
@@ -263,6 +266,11 @@ func (p *Plugin) restore(db *gorm.DB) {
 // restoreWrite is restore after Create, Update and Delete. The default
 // transaction has put the configured pool back, which knows no decision.
 func (p *Plugin) restoreWrite(db *gorm.DB) {
+	if r, ok := db.Statement.ConnPool.(*route); ok && r.router.plugin == p {
+		_ = r.router.noticed(db.Error)
+	} else {
+		_ = p.main.noticed(db.Error)
+	}
 	if db.DryRun || db.SkipDefaultTransaction {
 		p.restore(db)
 		return

@@ -21,12 +21,14 @@ const (
 // one, for everybody in this process who has none, and, when there is no session
 // or the schema changed, for every session of the process. insert says that the
 // commit may have been acknowledged before it was flushed.
-func (rt *router) wrote(m *marks, insert, everybody bool) {
+//
+// began is the primary's history before the write was sent, see writtenIn.
+func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 	now := time.Now()
 	for _, q := range plugins.sharing(rt) {
 		// Read after the acknowledgement: a capture that starts from now on
 		// covers the write.
-		next, h := q.monitor.NextCapture(), q.history()
+		next, h := q.monitor.NextCapture(), q.writtenIn(began)
 		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now) }
 		q.process.update(after)
 		if m.session == nil || everybody {

@@ -25,10 +25,18 @@ type Config struct {
 	// goes to the primary. Defaults to none.
 	Replicas []Replica
 
-	// Primary opens the server that writes go to, as for gorm.Open. Defaults to the
+	// Primary opens the server that writes go to, as for gorm.Open; a DSN may name
+	// several hosts, see docs/failover.md. Defaults to the
 	// database that the gorm.DB was opened with, whose pool stays the
 	// application's; db.DB() returns that one in any case.
 	Primary gorm.Dialector
+
+	// FollowPrimary makes the replicas candidates for the primary: when one of them
+	// was promoted, writes go there, and nothing goes to the server that it took over
+	// from. A primary whose DSN names several hosts is followed among them without
+	// this. The replicas of a resolver are candidates for its own primary. See
+	// docs/failover.md. Defaults to false.
+	FollowPrimary bool
 
 	// Resolvers keep some tables on servers of their own. Defaults to none.
 	Resolvers []Resolver

@@ -41,6 +41,7 @@ func TestConfigEveryField(t *testing.T) {
 	tests := map[string]func(*testing.T){
 		"Config.Replicas":               f.replicas,
 		"Config.Primary":                f.primary,
+		"Config.FollowPrimary":          f.followPrimary,
 		"Config.Resolvers":              f.resolvers,
 		"Config.PrimaryPool":            f.primaryPool,
 		"Config.NotFound":               f.notFound,

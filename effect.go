@@ -1,6 +1,7 @@
 package readsplit
 
 import (
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
@@ -17,6 +18,8 @@ type effect struct {
 	partial bool
 	// none: it is not a read, but it changes nothing that a session could miss.
 	none bool
+	// began is the primary's history when the statement was about to be sent.
+	began lsn.History
 }
 
 func effectOf(info sqlclass.Info) effect {

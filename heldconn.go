@@ -31,6 +31,9 @@ type heldConn struct {
 	dead atomic.Bool
 	// generation of the replica when the connection was asked what it reached.
 	generation uint64
+	// follows: it is to a primary that another one may take the place of. What it
+	// acknowledges once it is dead counts for nothing.
+	follows bool
 	// lent: the connection goes back where it came from, instead of being closed.
 	lent     bool
 	settings applied
@@ -91,6 +94,9 @@ func (h *heldConn) Close() error {
 
 // PrepareContext implements driver.ConnPrepareContext.
 func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err // the search path says what the names mean
 	}
@@ -113,19 +119,26 @@ func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.
 	if h.exec == nil {
 		return nil, driver.ErrSkip
 	}
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
 	}
 	if a, ok := ctx.(*attempt); ok {
 		return a.exec(h, func(ctx context.Context) (driver.Result, error) { return h.exec.ExecContext(ctx, query, args) })
 	}
-	return h.exec.ExecContext(ctx, query, args)
+	result, err := h.exec.ExecContext(ctx, query, args)
+	return result, h.acknowledged(err)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if h.query == nil {
 		return nil, driver.ErrSkip
+	}
+	if err := h.usable(); err != nil {
+		return nil, err
 	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
@@ -138,6 +151,9 @@ func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver
 
 // BeginTx implements driver.ConnBeginTx.
 func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if err := h.usable(); err != nil {
+		return nil, err
+	}
 	if err := h.apply(ctx); err != nil {
 		return nil, err
 	}
@@ -145,6 +161,9 @@ func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 	if err == nil && h.settings.wanted != nil {
 		h.settings.inTx = true
 		tx = heldTx{tx, h}
+	}
+	if err == nil && h.follows {
+		tx = followTx{tx, h}
 	}
 	return tx, err
 }

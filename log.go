@@ -48,8 +48,11 @@ func (rt *router) onChange(c monitor.Change) {
 	if rt.log == nil {
 		return
 	}
+	if rt.quietly(c) {
+		return
+	}
 	if c.Server == primaryName && rt.name != "" {
-		if rt.opened == nil {
+		if !rt.owns() {
 			return // the plugin's own primary, of which the main router tells
 		}
 		c.Server = rt.name + "/" + primaryName

@@ -68,8 +68,8 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 	rt.members.list.Store(&all)
 }
 
-// target is how the monitor sees a replica.
-func target(r Replica, from *source) monitor.Target {
+// monitored is how the monitor sees a replica.
+func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
 		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
@@ -84,8 +84,9 @@ func (rt *router) watchedSource(place int) *source {
 
 // AddReplica adds a replica while the plugin is in use: to the resolver of that
 // name, or to the plugin's own replicas under an empty one. It is asked once before
-// AddReplica returns; one that does not answer joins when it comes up. What is
-// wrong with r is the error, and then nothing is added.
+// AddReplica returns; one that does not answer joins when it comes up. With
+// Config.FollowPrimary it is no host that may become the primary: those are named
+// when the plugin starts. What is wrong with r is the error, and then nothing is added.
 func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	p.adding.Lock()
 	defer p.adding.Unlock()
@@ -117,7 +118,7 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 		return fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)
 	}
 	from := &source{dialer: d, shared: d.scarce()}
-	rt.monitor.Add(target(r, from), func(place int) {
+	rt.monitor.Add(monitored(r, from), func(place int) {
 		rt.join(place, r, d)
 		from.saw = p.watchConnections(rt, rt.replicas()[place])
 	})

@@ -24,7 +24,7 @@ func (p *Plugin) spread() bool { return len(p.writers()) > 1 }
 func (p *Plugin) writers() []*router {
 	all := []*router{p.main}
 	for _, rt := range p.routers()[1:] {
-		if rt.opened != nil {
+		if rt.owns() {
 			all = append(all, rt)
 		}
 	}

@@ -148,17 +148,18 @@ func (rt *router) sweepOpen(q *policy.Query, m *marks) {
 // outcome records how a statement that is not a read ended outside a
 // transaction.
 func (rt *router) outcome(m *marks, e effect, err error) {
+	_ = rt.noticed(err)
 	if e.none {
 		return
 	}
 	switch retry.OfWrite(err) {
 	case retry.Committed:
-		rt.wrote(m, e.insert, e.everybody)
+		rt.wrote(m, e.insert, e.everybody, e.began)
 	case retry.Unknown:
 		rt.unsureOf(m, e.everybody)
 	case retry.RolledBack:
 		if e.partial {
-			rt.wrote(m, e.insert, e.everybody)
+			rt.wrote(m, e.insert, e.everybody, e.began)
 		}
 	case retry.NeverSent:
 	}

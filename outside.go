@@ -5,6 +5,8 @@ import (
 	"database/sql"
 
 	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/lsn"
 )
 
 // MarkWrite says that the session of ctx, or this process where ctx has none,
@@ -14,7 +16,7 @@ import (
 // every plugin of the process.
 func MarkWrite(ctx context.Context) {
 	for _, rt := range plugins.all() {
-		rt.wrote(marksOf(ctx), true, false)
+		rt.wrote(marksOf(ctx), true, false, lsn.History{})
 	}
 }
 

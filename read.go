@@ -37,10 +37,10 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		if s == nil {
 			if r.refused {
-				r.wrote, r.effect = true, effect{insert: true}
+				r.wrote, r.effect = true, effect{insert: true, began: rt.history()}
 			}
 			r.ranOn(nil, reason)
-			err := r.placed(attempt)
+			err := rt.noticed(r.placed(attempt))
 			if err == nil {
 				rt.shown(marksOf(ctx), nil, 0, nil)
 			}

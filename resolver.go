@@ -94,6 +94,8 @@ func (p *Plugin) addTo(all *tables, field string, r Resolver) error {
 	switch {
 	case !isNil(r.Primary):
 		dialector, pool = r.Primary, nil
+	case p.main != nil && p.main.follow != nil:
+		pool = p.main.follow.pool
 	case p.main != nil && p.main.opened != nil:
 		dialector, pool = p.cfg.Primary, p.main.opened.db
 	}
@@ -216,11 +218,11 @@ func (p *Plugin) useNames() string {
 // plugin itself under an empty name, the primary (where it has one of its own)
 // and the replicas. What may be changed are the limits of a pool.
 //
-// Where Config.Primary is set, the pool of gorm.Open is none of these: it comes
+// Where Config.Primary is set, or the primary is followed, the pool of gorm.Open is none of these: it comes
 // last, with "gorm.Open" for a server.
 func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 	for i, rt := range p.routers() {
-		if db, err := rt.primaryDB(); err == nil && (i == 0 || rt.opened != nil) {
+		if db, err := rt.primaryDB(); err == nil && (i == 0 || rt.owns()) {
 			visit(rt.name, primaryName, db)
 		}
 		for _, s := range rt.replicas() {
@@ -230,7 +232,7 @@ func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 			visit(rt.name, s.name, s.pool)
 		}
 	}
-	if p.main != nil && p.main.opened != nil {
+	if p.main != nil && p.main.owns() {
 		if db, err := p.baseDB(); err == nil {
 			visit("", "gorm.Open", db)
 		}

@@ -49,6 +49,9 @@ func (r *rootPool) Ping() error { return r.router.ping() }
 // target returns where statements for the primary go. Once the plugin is closed,
 // and with it a pool that it opened, that is what the application has opened.
 func (rt *router) target() gorm.ConnPool {
+	if rt.follow != nil && rt.closed.Load() {
+		return rt.follow.afterClose
+	}
 	if rt.closed.Load() && rt.opened != nil && rt == rt.plugin.main && rt.lent == nil {
 		return rt.plugin.base
 	}

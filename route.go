@@ -323,6 +323,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 // or because it must follow what it belongs to.
 func (r *route) toPrimary(info sqlclass.Info) {
 	r.effect = effectOf(info)
+	r.effect.began = r.router.history()
 	reason := policy.ReasonPinned
 	if r.why != 0 {
 		reason = r.why

@@ -33,6 +33,7 @@ type router struct {
 
 	primary gorm.ConnPool // where writes go
 	opened  *dialer       // of the primary, where the plugin opened it
+	follow  *follower     // of the primary, where that is one of several hosts
 	lent    *sql.DB       // what primary borrows from, where Config.Settings is in use
 	// prepared are the prepared statements of a primary that the application's
 	// store does not prepare on; nil elsewhere.
@@ -97,7 +98,10 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 		}
 		rt.dialers[i] = d
 	}
-	if rt.primary == nil {
+	if err := rt.openFollower(dialector, size); err != nil {
+		errs = append(errs, err)
+	}
+	if rt.primary == nil && rt.follow == nil {
 		d, err := newDialer(dialector)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("readsplit: %s.Primary: %w", rt.field, err))
@@ -123,7 +127,9 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 		rt.dialect = sqlclass.SQLServer
 	}
 	rt.control = &dialer{db: primary}
-	if rt.watched {
+	if rt.follow != nil {
+		rt.control = &dialer{db: rt.follow.control}
+	} else if rt.watched {
 		if d, err := newDialer(dialector); err == nil {
 			rt.control = d
 		}
@@ -136,13 +142,13 @@ func (rt *router) prepare() {
 	p := rt.plugin
 	rt.keys, rt.log = p.keys, p.log
 	rt.maxWait = max(rt.cfg.MaxWait, 0)
-	if rt.opened != nil && rt.name != "" {
-		rt.prepared = newStatements(rt.opened.db, p.db.Config)
-	}
 	most := 0
 	if primary, err := rt.primaryDB(); err == nil {
+		if rt.owns() && rt.name != "" {
+			rt.prepared = newStatements(primary, p.db.Config)
+		}
 		most = primary.Stats().MaxOpenConnections
-		if rt.cfg.Settings != nil {
+		if rt.cfg.Settings != nil && rt.follow == nil {
 			rt.lent, rt.primary = primary, newBorrowing(primary, rt)
 		}
 	}
@@ -151,7 +157,7 @@ func (rt *router) prepare() {
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
 		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
-		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.sweepClosed,
+		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.beforeSample,
 		OnDead:  func(i int) { rt.replicas()[i].die() },
 		OnAlive: func(i int) { rt.replicas()[i].revive() },
 		OnVoid:  func(i int, generation uint64) { rt.replicas()[i].void(generation) },
@@ -167,7 +173,7 @@ func (rt *router) prepare() {
 	}
 	for i, r := range rt.cfg.Replicas {
 		rt.join(i, r, rt.dialers[i])
-		cfg.Replicas = append(cfg.Replicas, target(r, rt.watchedSource(i)))
+		cfg.Replicas = append(cfg.Replicas, monitored(r, rt.watchedSource(i)))
 	}
 	rt.dialers = nil // the servers close them from here on
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
@@ -175,13 +181,13 @@ func (rt *router) prepare() {
 	rt.monitor = monitor.New(cfg)
 	switch {
 	case !rt.watched:
-	case rt.opened == nil && rt != p.main && p.main.catalog != nil:
+	case !rt.owns() && rt != p.main && p.main.catalog != nil:
 		rt.catalog = p.main.catalog // of the same database
 	default:
 		rt.catalog = rt.newCatalog()
 	}
 	rt.heldPrimary = &heldServer{router: rt, server: -1}
-	if rt.budget = newBudget(rt.cfg.PrimaryBudget); rt != p.main && rt.opened == nil {
+	if rt.budget = newBudget(rt.cfg.PrimaryBudget); rt != p.main && !rt.owns() {
 		rt.budget = p.main.budget // of the same primary
 	}
 	for _, s := range rt.replicas() {
@@ -207,6 +213,9 @@ func (rt *router) start() {
 		r.update(func(c session.Claim) session.Claim {
 			return c.AfterWrite(rt.startClaim, insert, lsn.History{}, time.Time{})
 		})
+	}
+	if rt.follow != nil {
+		rt.follow.watch.Start()
 	}
 	decides := len(rt.replicas()) > 0
 	if decides {
@@ -269,6 +278,10 @@ func (rt *router) release() error {
 		rt.monitor.Close()
 	}
 	var errs []error
+	if rt.follow != nil && rt.follow.of == rt {
+		// Before the replicas, whose connections it asks on.
+		errs = append(errs, rt.follow.close())
+	}
 	for _, d := range append(rt.dialers, rt.control, rt.opened) {
 		if d != nil {
 			errs = append(errs, d.close())

@@ -178,13 +178,17 @@ func (t heldTx) Rollback() error {
 }
 
 // heldStmt is a prepared statement on a connection: database/sql runs it without
-// asking the connection, which has settings to set and attempts to break off.
+// asking the connection, which has settings to set, attempts to break off, and may
+// be to a primary that another one has taken the place of.
 type heldStmt struct {
 	driver.Stmt
 	h *heldConn
 }
 
 func (s heldStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := s.h.usable(); err != nil {
+		return nil, err
+	}
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
@@ -202,6 +206,9 @@ func (s heldStmt) queried(ctx context.Context, args []driver.NamedValue) (driver
 }
 
 func (s heldStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := s.h.usable(); err != nil {
+		return nil, err
+	}
 	if err := s.h.apply(ctx); err != nil {
 		return nil, err
 	}
@@ -213,9 +220,11 @@ func (s heldStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (dr
 
 func (s heldStmt) executed(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if e, ok := s.Stmt.(driver.StmtExecContext); ok {
-		return e.ExecContext(ctx, args)
+		result, err := e.ExecContext(ctx, args)
+		return result, s.h.acknowledged(err)
 	}
-	return s.Stmt.Exec(plainValues(args)) //nolint:staticcheck // what the driver has
+	result, err := s.Stmt.Exec(plainValues(args)) //nolint:staticcheck // what the driver has
+	return result, s.h.acknowledged(err)
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -263,13 +272,7 @@ func (b borrowing) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	h.lent = true
-	h.settings = applied{wanted: b.rt.plugin.wanted, changed: func(s settings) {
-		for name := range s {
-			if name == "synchronous_commit" {
-				b.rt.monitor.MarkAsync() // as a SET that passes through
-			}
-		}
-	}}
+	h.settings = applied{wanted: b.rt.plugin.wanted, changed: b.rt.settingsChanged}
 	return h, nil
 }
 

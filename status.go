@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
@@ -61,6 +62,8 @@ type Status struct {
 	// opened to it by all instances and how many it takes. Empty in Resolvers, whose
 	// servers are among them.
 	Connections []overload.Connections
+	// Failover is how the primary is followed; without hosts where it is not.
+	Failover failover.Status
 
 	// Catalog is what is known of the functions and views of the primary's database;
 	// Catalog.Risks are those that send a statement to the primary.
@@ -81,6 +84,9 @@ type TokenCounts struct {
 // ServerStatus is one server's part of [Status].
 type ServerStatus struct {
 	Name string
+	// Host is which of the hosts the primary is now, where it is followed; empty
+	// elsewhere, and for replicas.
+	Host string
 	// Up: it answers. For the primary: it is not lost.
 	Up bool
 	// Role is what the server says it is.
@@ -145,6 +151,10 @@ func (rt *router) status() Status {
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
+	if rt.follow != nil {
+		st.Failover = rt.follow.watch.Status()
+		st.Primary.Host = st.Failover.Primary
+	}
 	if pool, err := rt.primaryDB(); err == nil {
 		st.Primary.Pool = pool.Stats()
 	}

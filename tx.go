@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -22,6 +23,7 @@ type trackedTx struct {
 	router *router
 	ctx    context.Context // of Begin: when it is done, database/sql rolls back
 	inner  gorm.Tx
+	began  lsn.History // of the primary, before it was asked to begin
 
 	wrote     atomic.Bool
 	nobodys   atomic.Bool // something was written without any session
@@ -76,11 +78,12 @@ func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*track
 		// There is no such transaction there, and go-mssqldb refuses the option.
 		opts = &sql.TxOptions{Isolation: opts.Isolation}
 	}
+	began := rt.history()
 	inner, err := rt.beginPrimary(ctx, opts)
 	if err != nil {
-		return nil, err
+		return nil, rt.noticed(err)
 	}
-	t := &trackedTx{router: rt, ctx: ctx, inner: inner}
+	t := &trackedTx{router: rt, ctx: ctx, inner: inner, began: began}
 	t.join(ctx)
 	return t, nil
 }
@@ -192,6 +195,7 @@ func (t *trackedTx) ExecContext(ctx context.Context, query string, args ...any) 
 	commits := t.saw(ctx, query)
 	result, err := t.inner.ExecContext(ctx, query, args...)
 	t.endedByText(commits)
+	err = t.router.noticed(err)
 	if commits {
 		err = retry.WithOutcome(err)
 	}
@@ -203,7 +207,7 @@ func (t *trackedTx) QueryContext(ctx context.Context, query string, args ...any)
 	commits := t.saw(ctx, query)
 	rows, err := t.inner.QueryContext(ctx, query, args...)
 	t.endedByText(commits)
-	return rows, err
+	return rows, t.router.noticed(err)
 }
 
 // QueryRowContext implements gorm.ConnPool.
@@ -249,7 +253,7 @@ func (t *trackedTx) Commit() error {
 	t.committing = true
 	t.mu.Unlock()
 	gone := endedBefore(t.ctx)
-	err := t.inner.Commit()
+	err := t.router.noticed(t.inner.Commit())
 	// Recorded before the sessions are let go of, so that nobody can take a
 	// token without it.
 	defer t.end()
@@ -299,7 +303,7 @@ func (t *trackedTx) Rollback() error {
 func (t *trackedTx) record() {
 	everybody := t.everybody.Load()
 	for _, m := range t.concerned() {
-		t.router.wrote(m, t.insert.Load(), everybody)
+		t.router.wrote(m, t.insert.Load(), everybody, t.began)
 	}
 	if everybody {
 		t.router.schemaChanged(t.redefines.Load())

@@ -34,6 +34,9 @@ func (c Config) validate() error {
 	if c.AttemptTimeout < 0 && c.AttemptTimeout != Off {
 		v.add("Config.AttemptTimeout is %v: it must be positive, or 0 or readsplit.Off for no limit", c.AttemptTimeout)
 	}
+	if c.FollowPrimary && len(c.Replicas) == 0 {
+		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
+	}
 	for i, p := range c.Policies {
 		if isNil(p) {
 			v.add("Config.Policies[%d] is nil: remove it or name a policy", i)

@@ -36,7 +36,7 @@ func New(cfg Config) *Monitor {
 	m := &Monitor{cfg: cfg}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
-	m.primary.poke = make(chan struct{}, 1)
+	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
 	s := &policy.Snapshot{Primary: policy.Primary{Name: cfg.Primary.Name}}
 	var all []*replica
 	for i, t := range cfg.Replicas {

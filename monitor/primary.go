@@ -18,6 +18,8 @@ const (
 	nudgeEvery = time.Second
 	// nudgeBan follows a nudge that failed.
 	nudgeBan = time.Minute
+	// askAgain is the shortest time between two samples that failures ask for.
+	askAgain = 10 * time.Millisecond
 	// lostAfter failed samples in a row mean that the primary cannot be reached.
 	lostAfter = 2
 )
@@ -29,6 +31,7 @@ var errPrimaryInRecovery = errors.New("readsplit: the primary is in recovery: it
 type primary struct {
 	wanted atomic.Uint64
 	poke   chan struct{}
+	again  chan struct{} // ask everything at once
 
 	lastStart time.Time // of any question
 	fails     int
@@ -64,6 +67,24 @@ func (p *primary) demand(n uint64) {
 	}
 }
 
+// AskPrimary has the primary asked everything at once, because something happened
+// that a change of primary would explain. It does not wait.
+func (m *Monitor) AskPrimary() {
+	select {
+	case m.primary.again <- struct{}{}:
+	default:
+	}
+}
+
+// Writable returns the run of replica i that is known to be no standby; ok is false
+// where it is one, or does not answer.
+func (m *Monitor) Writable(i int) (s lsn.Server, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.all()[i]
+	return r.server, r.up && r.role == policy.RolePrimary
+}
+
 func (m *Monitor) runPrimary(rng *rand.Rand) {
 	timer := time.NewTimer(jitter(rng, m.cfg.SampleEvery))
 	defer timer.Stop()
@@ -71,6 +92,9 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 		select {
 		case <-m.ctx.Done():
 			return
+		case <-m.primary.again:
+			// Whoever writes in a loop that fails must not keep us connecting.
+			timer.Reset(max(askAgain-time.Since(m.primary.lastStart), 0))
 		case <-timer.C:
 			if m.cfg.BeforeSample != nil {
 				m.cfg.BeforeSample()

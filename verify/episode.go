@@ -90,7 +90,7 @@ func (e *episode) run(ctx context.Context) (h *history.History, err error) {
 	if err != nil {
 		return nil, err
 	}
-	env := &nemesis.Env{Cluster: cluster, Database: database, Address: address, Replicas: replicas, Rows: e.rows, Post: post}
+	env := &nemesis.Env{Cluster: cluster, Database: database, Address: address, Replicas: replicas, Rows: e.rows, Post: post, Followed: e.follow}
 	if err := e.prepare(ctx, env); err != nil {
 		return nil, err
 	}
@@ -153,6 +153,10 @@ func (e *episode) start(r *recorder, env *nemesis.Env) (stop func() error, err e
 	for _, s := range env.Cluster.Replicas() {
 		cfg.Replicas = append(cfg.Replicas, workload.Server{Name: s.Name(), DSN: through(s, env.Replicas[s.Name()])})
 	}
+	if e.follow {
+		cfg.Replicas = append(cfg.Replicas, workload.Server{Name: "first", DSN: cfg.Primary})
+		cfg.Primary = everyHost(env)
+	}
 	for i := range e.processes {
 		cfg.Process = i + 1
 		c, err := workload.Start(cfg, r)
@@ -169,6 +173,16 @@ func (e *episode) start(r *recorder, env *nemesis.Env) (stop func() error, err e
 // through is a server's DSN by way of an address; of two ports the last counts.
 func through(s *testenv.Server, a *network.Address) string {
 	return fmt.Sprintf("%s port=%d", s.DSNFor(database), a.Port())
+}
+
+// everyHost is a DSN of all servers, each by way of its address.
+func everyHost(env *nemesis.Env) string {
+	hosts, ports := "127.0.0.1", fmt.Sprint(env.Address.Port())
+	for _, s := range env.Cluster.Replicas() {
+		hosts += ",127.0.0.1"
+		ports += fmt.Sprintf(",%d", env.Replicas[s.Name()].Port())
+	}
+	return fmt.Sprintf("%s host=%s port=%s", env.Cluster.Primary().DSNFor(database), hosts, ports)
 }
 
 // disturb injects the faults and returns the primary of the end.

@@ -5,6 +5,7 @@
 //	verify                              # a minute and a half, on the newest PostgreSQL found
 //	verify -duration 30m -seed 7        # longer, another schedule
 //	verify -faults pause,kill -v        # these faults alone, and the schedule
+//	verify -follow                      # failovers of clients that know every server
 //	verify -plugin dbresolver           # the same for dbresolver
 //	verify -keep DIR                    # keep the histories as JSON lines
 //	verify judge FILE                   # judge a kept history again
@@ -78,6 +79,7 @@ type options struct {
 	processes int
 	pause     time.Duration
 	rows      int64
+	follow    bool
 	verbose   bool
 }
 
@@ -100,6 +102,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.processes, "processes", 2, "processes")
 	flags.DurationVar(&o.pause, "pause", 4*time.Millisecond, "how long a client thinks at most between two operations")
 	flags.Int64Var(&o.rows, "rows", 20_000, "rows of a bulk delete")
+	flags.BoolVar(&o.follow, "follow", false, "run failovers alone, with clients that know every server and follow the primary by themselves")
 	flags.BoolVar(&o.verbose, "v", false, "print the schedules, and what was skipped of them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -116,6 +119,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		problem = fmt.Sprintf("verify got %q: options begin with -, commands are judge and mutants", flags.Arg(0))
 	case o.plugin != "readsplit" && o.plugin != "dbresolver":
 		problem = fmt.Sprintf("-plugin %q: use readsplit or dbresolver", o.plugin)
+	case o.follow && o.plugin != "readsplit":
+		problem = "-follow: " + o.plugin + " follows nobody"
 	case o.duration < 2*time.Second || o.episode < 2*time.Second:
 		problem = fmt.Sprintf("-duration %v and -episode %v: less than 2s shows nothing", o.duration, o.episode)
 	case o.clients < 1 || o.clients > 16 || o.processes < 1 || o.processes > 4:
@@ -141,6 +146,9 @@ func (o options) again() string {
 		if value != otherwise {
 			args = append(args, "-"+name, value)
 		}
+	}
+	if o.follow {
+		args = append(args, "-follow")
 	}
 	add("pg", o.pg, "")
 	add("plugin", o.plugin, "readsplit")

@@ -65,6 +65,9 @@ func (r *run) run(ctx context.Context) int {
 			options: r.options, name: kind.name, seed: r.seed + uint64(n)*1_000_003, length: min(r.episode, left),
 			failover: kind.failover, loses: kind.loses, log: r.print,
 		}
+		if r.follow && !kind.failover {
+			continue
+		}
 		if len(r.faults) > 0 {
 			if kind.failover && r.only == "" {
 				continue // these faults were asked for, and this episode has none of them

@@ -25,9 +25,13 @@ func Failover(ctx context.Context, env *Env, loses bool, before func(ctx context
 	if _, err := env.Cluster.Primary().Kill(ctx); err != nil {
 		return nil, err
 	}
-	env.Address.MoveTo("")
+	if !env.Followed {
+		env.Address.MoveTo("")
+	}
 	_, err := heir.Promote(ctx)
-	env.Address.MoveTo(heir.Addr())
+	if !env.Followed {
+		env.Address.MoveTo(heir.Addr())
+	}
 	for _, r := range env.Cluster.Replicas()[1:] {
 		if err == nil {
 			_, err = r.Follow(ctx, heir)

@@ -21,6 +21,9 @@ type Env struct {
 	// by name.
 	Address  *network.Address
 	Replicas map[string]*network.Address
+	// Followed: the clients know every server and find the primary by themselves. In
+	// a failover their address is left where it leads.
+	Followed bool
 	// Rows is how many rows a bulk delete deletes.
 	Rows int64
 	// Post is the way that tokens take from one process to another.
