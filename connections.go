@@ -173,9 +173,16 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 			// What the plugin opens, it takes out of the application's pool.
 			return given, overload.PoolLimit{Name: "SetMaxOpenConns of the pool given for " + s.name, MaxOpen: given.Stats().MaxOpenConnections}, 0
 		}
-		return s.pool, overload.PoolLimit{Name: fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index), MaxOpen: s.pool.Stats().MaxOpenConnections}, 1
+		own = 1
+		if rt.follow != nil {
+			own++ // it is asked whether it is the primary now
+		}
+		return s.pool, overload.PoolLimit{Name: fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index), MaxOpen: s.pool.Stats().MaxOpenConnections}, own
 	}
-	if rt.control.owned {
+	if rt.follow != nil && rt.follow.of == rt {
+		own++
+	}
+	if rt.control.owned || rt.follow != nil {
 		own++
 		if rt.splits() && rt.catalog != nil && (rt == rt.plugin.main || rt.catalog != rt.plugin.main.catalog) {
 			own++
@@ -186,7 +193,7 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		return nil, limit, own
 	}
 	limit = overload.PoolLimit{Name: "SetMaxOpenConns of db.DB()", MaxOpen: pool.Stats().MaxOpenConnections}
-	if rt.opened != nil {
+	if rt.owns() {
 		limit.Name = rt.field + ".PrimaryPool.MaxOpen"
 	}
 	return pool, limit, own
