@@ -37,7 +37,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			r.ranOn(nil, reason)
 			return attempt(nil)
 		}
-		r.began = time.Now()
+		r.began = time.Since(processStart)
 		err = s.try(attempt)
 		late := r.over()
 		if err == nil {
@@ -58,7 +58,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{r.began, late})
+		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late})
 		if !again {
 			r.ranOn(s, reason)
 			return err
