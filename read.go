@@ -47,7 +47,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		trial := r.trial
-		r.trial, r.began = false, time.Now()
+		r.trial, r.began = false, time.Since(processStart)
 		err = s.try(attempt, trial)
 		late := r.over()
 		if err == nil {
@@ -70,7 +70,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{r.began, late, trial})
+		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial})
 		if !again {
 			r.ranOn(s, reason)
 			return err

@@ -87,7 +87,7 @@ func (r *route) rerun(db *gorm.DB) {
 			r.router.conflicted(err) // the caller's, and counted
 			return
 		}
-		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{began: r.began})
+		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{began: processStart.Add(r.began)})
 		if !again {
 			return
 		}

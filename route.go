@@ -60,12 +60,12 @@ type route struct {
 	trial      bool          // it was
 	sight      *sight        // what its session had seen when it was decided
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
+	ahead      bool          // read small results before giving out their first row
+	conflicts  bool          // a conflict with replay has cancelled a long run of this read
 	forced     policy.Reason // set: the primary, for this reason
 	text       string        // of the newest statement
 	attempt    *attempt      // under way
-	began      time.Time     // the newest run
-	ahead      bool          // read small results before giving out their first row
-	conflicts  bool          // a conflict with replay has cancelled a long run of this read
+	began      time.Duration // the newest run, since processStart
 
 	rows   *sql.Rows // of the newest query
 	effect effect    // of the newest statement that is not a read
