@@ -52,3 +52,21 @@ func ExampleOfWrite() {
 	// unknown
 	// unknown
 }
+
+func ExampleConflictOf() {
+	err := &pgconn.PgError{
+		Code: "40001", Message: "canceling statement due to conflict with recovery",
+		Detail: "User query might have needed to see row versions that must be removed.",
+	}
+	fmt.Println(retry.ConflictOf(err), retry.ConflictOf(io.EOF))
+	// Output: snapshot none
+}
+
+func ExampleWithOutcome() {
+	err := retry.WithOutcome(io.ErrUnexpectedEOF) // as a COMMIT ends whose answer is lost
+	fmt.Println(errors.Is(err, retry.ErrOutcomeUnknown), errors.Is(err, io.ErrUnexpectedEOF))
+	fmt.Println(retry.WithOutcome(&pgconn.PgError{Severity: "ERROR", Code: "23505", Message: "duplicate key"}))
+	// Output:
+	// true true
+	// ERROR: duplicate key (SQLSTATE 23505)
+}
