@@ -19,8 +19,9 @@ import (
 // marked on the way: a *sql.Rows over the *sql.Rows.
 type committedRows struct {
 	*sql.Rows
-	types []*sql.ColumnType
-	scan  []any
+	types  []*sql.ColumnType
+	values []any
+	scan   []any // pointers to values; a pointer to a driver.Value is no place for a NULL
 }
 
 // handOut returns rows as the application gets them.
@@ -90,13 +91,19 @@ func (c *committedRows) Next(dest []driver.Value) error {
 		}
 		return io.EOF
 	}
-	if len(c.scan) != len(dest) {
-		c.scan = make([]any, len(dest))
+	if c.scan == nil {
+		c.values, c.scan = make([]any, len(dest)), make([]any, len(dest))
+		for i := range c.values {
+			c.scan[i] = &c.values[i]
+		}
 	}
-	for i := range dest {
-		c.scan[i] = &dest[i]
+	if err := c.Scan(c.scan...); err != nil {
+		return err
 	}
-	return c.Scan(c.scan...)
+	for i, v := range c.values {
+		dest[i] = v
+	}
+	return nil
 }
 
 // Close implements driver.Rows.

@@ -267,3 +267,50 @@ func (c *cutter) accept() {
 		})
 	}
 }
+
+// The rows of a write are what they are without the plugin: values, NULLs, types.
+func TestRowsOfAWriteAsWithoutThePlugin(t *testing.T) {
+	eachMode(t, func(t *testing.T, x *trap) {
+		x.past(t, "CREATE TABLE kinds (id int, n numeric(10,2), t text, v varchar(7), b bytea, at timestamptz, j jsonb, a int[], ok boolean)")
+		insert := `INSERT INTO kinds VALUES (1, 1.5, 'x', 'y', '\x0102', '2024-01-02 03:04:05Z', '{"k": 1}', '{1,2}', true),
+			(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) RETURNING *`
+		type column struct {
+			name, typ, scan     string
+			length, prec, scale int64
+			hasLength, hasScale bool
+		}
+		look := func(db *gorm.DB) (columns []column, values []map[string]any, row []any) {
+			rows, err := db.Raw(insert).Rows()
+			require.NoError(t, err)
+			types, err := rows.ColumnTypes()
+			require.NoError(t, err)
+			for _, c := range types {
+				d := column{name: c.Name(), typ: c.DatabaseTypeName(), scan: c.ScanType().String()}
+				d.length, d.hasLength = c.Length()
+				d.prec, d.scale, d.hasScale = c.DecimalSize()
+				columns = append(columns, d)
+			}
+			for rows.Next() {
+				v := map[string]any{}
+				require.NoError(t, db.ScanRows(rows, &v))
+				values = append(values, v)
+			}
+			require.NoError(t, rows.Err())
+			require.NoError(t, rows.Close())
+			row = make([]any, 9)
+			into := make([]any, len(row))
+			for i := range row {
+				into[i] = &row[i]
+			}
+			require.NoError(t, db.Raw(insert).Row().Scan(into...))
+			return columns, values, row
+		}
+		columns, values, row := look(openGORM(t, x, false))
+		require.Len(t, values, 2)
+		gotColumns, gotValues, gotRow := look(x.DB)
+		assert.Equal(t, columns, gotColumns)
+		assert.Equal(t, values, gotValues)
+		assert.Equal(t, row, gotRow)
+		assert.Zero(t, x.plugin.Status().Unsure)
+	})
+}

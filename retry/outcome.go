@@ -11,12 +11,29 @@ import "errors"
 var ErrOutcomeUnknown = errors.New("readsplit: the outcome of the write is unknown")
 
 // WithOutcome returns err as [ErrOutcomeUnknown] where [OfWrite] cannot tell how the write ended, and err itself
-// otherwise. What is marked already stays as it is.
+// otherwise. What is marked already stays as it is, and so does an error that speaks neither of the server, nor of the
+// connection, nor of a context: a driver that cannot encode a value has not sent it, but has no way to say so.
 func WithOutcome(err error) error {
-	if err == nil || OfWrite(err) != Unknown || errors.Is(err, ErrOutcomeUnknown) {
+	if err == nil || OfWrite(err) != Unknown || errors.Is(err, ErrOutcomeUnknown) || !brokenOff(err) {
 		return err
 	}
 	return unknownOutcome{err, nil}
+}
+
+// brokenOff reports whether something in err can end a write that was sent.
+func brokenOff(err error) bool {
+	if judge(err).Cause != CauseStatement {
+		return true
+	}
+	for _, e := range layers(err, nil) {
+		if _, ok := sqlState(e); ok {
+			return true
+		}
+		if _, ok := sqlErrorNumber(e); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // AfterUnknown returns err, which came after a write had ended in the error before, as an error that is still

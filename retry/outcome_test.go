@@ -23,6 +23,7 @@ func severe(severity, code string) *pgconn.PgError {
 func TestWithOutcome(t *testing.T) {
 	for _, definite := range []error{
 		nil, pg("23505", "duplicate key"), pg("40001", "could not serialize"), pg("40P01", "deadlock detected"),
+		errors.New("failed to encode args[2]: unable to encode"), // by the driver: nothing was sent
 		sql.ErrTxDone, sql.ErrConnDone, severe("FATAL", "53300"), severe("ERROR", "53100"), severe("ERROR", "XX000"),
 	} {
 		assert.Equal(t, definite, retry.WithOutcome(definite), "as it is")
