@@ -42,8 +42,8 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 
 // onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
-	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed) {
-		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended
+	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
+		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended, or to what is no replica any more
 	}
 	if rt.log == nil {
 		return

@@ -88,11 +88,13 @@ func (m *Monitor) Writable(i int) (s lsn.Server, ok bool) {
 func (m *Monitor) runPrimary(rng *rand.Rand) {
 	timer := time.NewTimer(jitter(rng, m.cfg.SampleEvery))
 	defer timer.Stop()
+	asked := false
 	for {
 		select {
 		case <-m.ctx.Done():
 			return
 		case <-m.primary.again:
+			asked = true
 			// Whoever writes in a loop that fails must not keep us connecting.
 			timer.Reset(max(askAgain-time.Since(m.primary.lastStart), 0))
 		case <-timer.C:
@@ -103,11 +105,14 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 			if m.nudgeIsDue() {
 				m.nudge()
 			}
-			if m.primary.fails == 1 {
-				timer.Reset(0) // the server may only have restarted
+			if m.primary.fails == 1 || asked && m.primary.fails > 0 {
+				// The server may only have restarted, and the connection be to the run
+				// before.
+				timer.Reset(0)
 			} else {
 				timer.Reset(jitter(rng, m.cfg.SampleEvery))
 			}
+			asked = false
 		case <-m.primary.poke:
 			if _, ok := m.captures.covering(m.primary.wanted.Load()); ok {
 				continue
