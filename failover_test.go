@@ -136,6 +136,7 @@ func TestR17Tie(t *testing.T) {
 	injected(t)(standby.Follow(t.Context(), first))
 	d.follows(t, first)
 	require.NoError(t, write())
+	eventually(t, "the standby to be proven", func() bool { return served(t, d.WithContext(nobody())) == standby.Name() })
 	injected(t)(second.Promote(t.Context()))
 	require.Equal(t, "00000002", ask[string](t, second, "SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"))
 

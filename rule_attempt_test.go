@@ -250,6 +250,7 @@ func TestAttemptTimeoutOfAFullPool(t *testing.T) {
 	began := time.Now()
 	require.Equal(t, "replica2", served(t, d.DB))
 	require.Less(t, time.Since(began), 5*time.Second)
-	require.EqualValues(t, 1, d.plugin.Status().Retries[retry.CauseAttemptTimeout])
+	// One, and another where the other replica is slow for want of cores.
+	require.Contains(t, []uint64{1, 2}, d.plugin.Status().Retries[retry.CauseAttemptTimeout])
 	require.True(t, d.plugin.Status().Replicas[0].Up)
 }
