@@ -6,8 +6,11 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
+// trialEvery is the shortest time between two reads that try an ejected replica.
+const trialEvery = 100 * time.Millisecond
+
 // tryEjected sends a read that would go to the primary to a replica that is
-// ejected, where no other read tries that one already. When all replicas are
+// ejected, where no other read tries that one already, or did a moment ago. When all replicas are
 // ejected, the first read that succeeds brings one back at once, while the others
 // do not pay an attempt each on a server that most likely still fails.
 func (r *route) tryEjected(q *query, snap *policy.Snapshot, d policy.Decision) policy.Decision {
@@ -23,9 +26,11 @@ func (r *route) tryEjected(q *query, snap *policy.Snapshot, d policy.Decision) p
 			return d
 		}
 		s := r.router.replicas()[again.Replica]
-		if !s.trial.CompareAndSwap(false, true) {
+		last := s.tried.Load()
+		if now.UnixNano()-last < int64(trialEvery) || !s.trial.CompareAndSwap(false, true) {
 			return d
 		}
+		s.tried.Store(now.UnixNano())
 		r.trial = true
 		return again
 	}

@@ -132,8 +132,6 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 // it: no connection to it is left. It is named as for Drain. When ctx ends before
 // its reads have, they are broken off and run elsewhere; that is no error.
 func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
-	p.adding.Lock()
-	defer p.adding.Unlock()
 	if _, err := p.changeable("RemoveReplica", ""); err != nil {
 		return err
 	}
@@ -141,11 +139,22 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, m := range found {
 		m.router.monitor.Drain(m.server.index, true)
-		_ = m.server.idle(ctx)
-		m.server.gone.Store(true)
+	}
+	for _, m := range found {
+		_ = m.server.idle(ctx) // nobody else has to wait for that
+	}
+	p.adding.Lock()
+	defer p.adding.Unlock()
+	if p.closed.Load() {
+		return ErrClosed
+	}
+	var errs []error
+	for _, m := range found {
+		if !m.server.gone.CompareAndSwap(false, true) {
+			continue // somebody else has removed it meanwhile
+		}
 		m.router.monitor.Remove(m.server.index)
 		p.connections.forget(m.router, m.server)
 		errs = append(errs, m.server.close())
@@ -153,8 +162,7 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// changeable returns the router of a resolver, of a plugin that is in use. The
-// caller holds adding.
+// changeable returns the router of a resolver, of a plugin that is in use.
 func (p *Plugin) changeable(what, resolver string) (*router, error) {
 	switch {
 	case p.closed.Load():

@@ -85,7 +85,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 func (p *Plugin) install(db *gorm.DB) error {
 	p.cfg = p.given.withDefaults()
 	p.db = db
-	p.traffic.Store(&p.cfg.Traffic)
+	p.traffic.CompareAndSwap(nil, &p.cfg.Traffic) // SetTraffic may have come first
 	errs := []error{p.cfg.validate(), fits(db, p.cfg)}
 	p.base, _ = unwrap(db.ConnPool)
 	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors, AllowFunctions: p.cfg.ReadFunctions}

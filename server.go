@@ -26,7 +26,8 @@ type server struct {
 	pool     *sql.DB
 	prepared *statements // for statements that come in prepared mode
 	inFlight atomic.Int64
-	trial    atomic.Bool // a read is trying it although it is ejected
+	trial    atomic.Bool  // a read is trying it although it is ejected
+	tried    atomic.Int64 // when the newest such read began, as Unix time in ns
 	held     *heldServer
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.

@@ -80,7 +80,8 @@ func (m *Monitor) Struck(i int, trial bool, err error) {
 	}
 	m.mu.Lock()
 	now := time.Now()
-	if out := now.Before(r.health.until); out && !trial {
+	out := now.Before(r.health.until)
+	if out && !trial {
 		m.mu.Unlock()
 		return // it was sent before the replica was ejected
 	}
@@ -97,7 +98,9 @@ func (m *Monitor) Struck(i int, trial bool, err error) {
 	r.since = r.health.until
 	r.publish()
 	m.mu.Unlock()
-	m.changed(i, StateEjected, err)
+	if !out { // a trial that failed is no news
+		m.changed(i, StateEjected, err)
+	}
 }
 
 // Served says that a read has succeeded on replica i. It costs one load as long as
