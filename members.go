@@ -132,10 +132,13 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 // it: no connection to it is left. It is named as for Drain. When ctx ends before
 // its reads have, they are broken off and run elsewhere; that is no error.
 func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
-	if _, err := p.changeable("RemoveReplica", ""); err != nil {
-		return err
+	p.adding.Lock()
+	_, err := p.changeable("RemoveReplica", "")
+	var found []member
+	if err == nil {
+		found, err = p.named(name)
 	}
-	found, err := p.named(name)
+	p.adding.Unlock()
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,8 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// changeable returns the router of a resolver, of a plugin that is in use.
+// changeable returns the router of a resolver, of a plugin that is in use. The
+// caller holds adding.
 func (p *Plugin) changeable(what, resolver string) (*router, error) {
 	switch {
 	case p.closed.Load():
