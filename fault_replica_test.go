@@ -37,6 +37,7 @@ func TestFaultReplicaGoesAndComesBack(t *testing.T) {
 			u.during(t, 100, gone)
 			assert.False(t, u.servedSince(r, noticed))
 			assert.False(t, d.plugin.Status().Replicas[0].Up)
+			eventually(t, "its pooled connections to be closed", func() bool { return d.plugin.Status().Replicas[0].Pool.OpenConnections == 0 })
 			undone(t, undo)
 			d.eligible(t, "replica1", "replica2")
 			u.right(t)
