@@ -43,10 +43,12 @@ func (j *judge) reads() {
 		case history.KindToken:
 			if e.Result == history.OK {
 				s.tokens[e.Token], s.taken[e.Token] = of(s.sessions, e.Session).copied(), p.event
+				seen.take(e)
 			}
 		case history.KindJoin:
 			if from := s.tokens[e.Token]; from != nil {
 				of(s.sessions, e.Session).join(from, s.taken[e.Token], p.event)
+				seen.join(e, s.taken[e.Token], p.event)
 			}
 		case history.KindRead:
 			j.read(p.event, e, s, seen)
@@ -86,7 +88,7 @@ func (j *judge) read(i int, e *history.Event, s *scopes, seen *seen) {
 		j.report.OwnOnReplica++
 	}
 	j.together(i, e)
-	seen.read(i, e)
+	seen.read(i, e, replica)
 	if open || skipped {
 		j.report.Unknown++
 	}

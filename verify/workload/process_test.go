@@ -40,7 +40,7 @@ func (l *link) Pass(m workload.Message) { l.process.Deliver(m) }
 var everything = []string{
 	"update", "exec", "returning", "clause_returning", "open_rows", "upsert", "save", "create", "hook", "in_hook", "place",
 	"transaction", "in_transaction", "post", "begin", "nested", "async", "token", "join",
-	"take", "find", "list", "preload", "raw", "rows", "generics", "batches", "pluck", "slow", "read_place", "repeatable_read",
+	"take", "find", "list", "preload", "slow_preload", "raw", "rows", "generics", "batches", "pluck", "slow", "read_place", "repeatable_read",
 	"read_committed", "beside",
 }
 
