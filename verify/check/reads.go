@@ -63,9 +63,12 @@ const afterwards = int64(5 * time.Second)
 // read judges one read.
 func (j *judge) read(i int, e *history.Event, s *scopes, seen *seen) {
 	if e.Result != history.OK {
-		if e.Free || j.broken(e) {
+		switch {
+		case e.Queued:
+			j.violation(Served, []int{i}, "the read never had its turn on the primary: %s", e.Error)
+		case e.Free || j.broken(e):
 			j.report.Excused++
-		} else {
+		default:
 			j.violation(Served, []int{i}, "the read failed: %s", e.Error)
 		}
 		return

@@ -373,6 +373,16 @@ func TestWhatAnErrorSays(t *testing.T) {
 	assert.Equal(t, 1, report.Overcautious)
 }
 
+// Whoever never has its turn is not excused by a fault that is over by then.
+func TestNeverItsTurn(t *testing.T) {
+	e := read(2, 20, is(history.Failed), free)
+	assert.Empty(t, judge(fault(1, 3, breaks), e).Violations)
+	e.Queued = true
+	report := judge(fault(1, 3, breaks), e)
+	require.Len(t, report.Violations, 1)
+	assert.Equal(t, check.Served, report.Violations[0].Rule)
+}
+
 // An old primary that lives may take writes until everybody knows the new one, and
 // not later.
 func TestAcknowledgedByTheOldPrimary(t *testing.T) {

@@ -95,6 +95,9 @@ type Event struct {
 	Server   string        `json:"server,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
+	// Queued: it failed because its turn on the primary never came, though it waited
+	// for longer than any fault lasts.
+	Queued bool `json:"queued,omitempty"`
 	// InTx: a statement of a transaction. What it shows counts as seen, and it is not
 	// held to what was seen before.
 	InTx bool `json:"in_tx,omitempty"`

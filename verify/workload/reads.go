@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/verify/history"
 )
 
@@ -61,6 +62,7 @@ func (c *client) ended(e *Event, tx *gorm.DB, err error) error {
 	if err != nil {
 		e.Result, e.Reads = history.Failed, nil
 	}
+	e.Queued = errors.Is(err, overload.ErrPrimaryBusy)
 	if errors.Is(err, readsplit.ErrPrimaryLost) {
 		e.Free = true // a bound that nothing proves is refused, and that was promised
 	}
