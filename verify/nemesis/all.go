@@ -71,6 +71,9 @@ func (e *Env) FillBallast(ctx context.Context) error {
 // massDelete deletes all that FillBallast wrote in one transaction. It is over when
 // that has committed, however long it takes.
 func massDelete(_ context.Context, env *Env, s Step) (Undo, error) {
+	if !env.emptied.CompareAndSwap(false, true) {
+		return nil, errors.New("verify: all rows are gone already")
+	}
 	return env.with(s, func(_ *testenv.Server, db *sql.DB) (Undo, error) {
 		done := make(chan error, 1)
 		began := time.Now()

@@ -36,7 +36,8 @@ type Env struct {
 	// Log tells a person what happened. It may be nil.
 	Log func(format string, args ...any)
 
-	moved atomic.Bool // a name leads elsewhere
+	moved   atomic.Bool // a name leads elsewhere
+	emptied atomic.Bool // mass_delete was done
 
 	// Post is the way that tokens take from one process to another.
 	Post *Post
