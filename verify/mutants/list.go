@@ -198,7 +198,7 @@ var All = []Mutant{
 			"if h.generation < generation {\n\t\t\th.breakOff()",
 			"if h.generation < generation && generation == 0 {\n\t\t\th.breakOff()",
 		}},
-		Args: "-faults name_moves",
+		Args: "-faults name_moves -ways exec,take,find,slow,place",
 	},
 	{
 		Name:    "place-taken-over-unnoticed",
@@ -208,7 +208,7 @@ var All = []Mutant{
 			"r.gen.Store(all[place].gen.Load() + 1)",
 			"r.gen.Store(0)",
 		}},
-		Args: "-faults swap,delay,slow_upstream -ways post,create,slow_preload,place",
+		Args: "-faults swap,delay,cut,pause -ways post,create,slow_preload,place",
 	},
 	{
 		Name:    "parent-of-a-removed-replica",
@@ -218,7 +218,7 @@ var All = []Mutant{
 			"(d.Reason == policy.ReasonFailedThisRead ||\n\t\t\tsnap.Replicas[parent.at.index].Generation != parent.generation) {",
 			"d.Reason == policy.ReasonFailedThisRead {",
 		}},
-		Args: "-faults swap,delay,slow_upstream -ways post,create,slow_preload,place",
+		Args: "-faults swap,delay,cut,pause -ways post,create,slow_preload,place",
 	},
 	{
 		Name:    "primary-shows-nothing",
@@ -228,7 +228,7 @@ var All = []Mutant{
 			"if err == nil {\n\t\t\t\trt.shown(marksOf(ctx), nil, 0, nil)\n\t\t\t}\n",
 			"",
 		}},
-		Args: "-faults percent,delay,slow_upstream",
+		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
 	},
 	{
 		Name:    "seen-in-another-generation",
@@ -238,7 +238,7 @@ var All = []Mutant{
 			" || s.server.gone.Load() || snap.Replicas[s.server.index].Generation != s.generation {",
 			" {",
 		}},
-		Args: "-faults swap,old_state,delay",
+		Args: "-faults swap,delay,cut,pause -ways exec,take,find,place",
 	},
 	{
 		Name:    "old-primary-kept",

@@ -51,8 +51,8 @@ func nameMoves(ctx context.Context, env *Env, _ Step) (Undo, error) {
 		return nil, errors.Join(err, undo())
 	}
 	env.Replicas[from.Name()].PointTo(to.Addr())
-	stop := repeated(400*time.Millisecond, func(ctx context.Context) error {
-		_, err := db.ExecContext(ctx, terminateOneSQL)
+	stop := repeated(1500*time.Millisecond, func(ctx context.Context) error {
+		_, err := db.ExecContext(ctx, terminateSomeSQL)
 		return err
 	})
 	return func() error { return errors.Join(stop(), undo(), db.Close()) }, nil

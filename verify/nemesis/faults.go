@@ -102,7 +102,7 @@ var faults = []Fault{
 
 	{Name: "drain", Lane: Operators, What: "a replica is drained, and resumed", Least: 200 * millisecond, Most: 2 * second, inject: drain},
 	{Name: "remove", Lane: Operators, What: "a replica is removed, and added again", Least: 100 * millisecond, Most: 2 * second, inject: remove},
-	{Name: "swap", Lane: Operators, What: "replicas take each other's places, again and again", Least: 500 * millisecond, Most: 2 * second, inject: swap},
+	{Name: "swap", Lane: Operators, What: "replicas take each other's places, again and again", Least: second, Most: 3 * second, inject: swap},
 	{Name: "kill_switch", Lane: Operators, What: "the kill switch is on", Least: 200 * millisecond, Most: second, inject: killSwitch},
 	{Name: "percent", Lane: Operators, What: "a part of the reads may use replicas", Least: 500 * millisecond, Most: 3 * second, inject: percent},
 	{Name: "shadow", Lane: Operators, What: "decisions are not followed", Least: 200 * millisecond, Most: second, inject: shadow},

@@ -52,7 +52,7 @@ func swap(_ context.Context, env *Env, s Step) (Undo, error) {
 	if env.Operate == nil {
 		return nil, errors.New("verify: there is nobody to be operated")
 	}
-	return repeated(150*time.Millisecond, func(ctx context.Context) error {
+	return repeated(600*time.Millisecond, func(ctx context.Context) error {
 		// Half of a swap would leave replicas out.
 		return env.Operate(context.WithoutCancel(ctx), process, workload.Operation{What: workload.Swap, Wait: s.impatient() / 10})
 	}), nil
