@@ -191,36 +191,6 @@ var All = []Mutant{
 		Args: "-faults delay,slow_upstream -ways read_committed,exec,place",
 	},
 	{
-		Name:    "void-without-a-purge",
-		Mistake: "the connections that lead to a server which the name has left stay in the pool",
-		Edits: []Edit{{
-			"server.go",
-			"if h.generation < generation {\n\t\t\th.breakOff()",
-			"if h.generation < generation && generation == 0 {\n\t\t\th.breakOff()",
-		}},
-		Args: "-faults name_moves -ways exec,take,find,slow,place",
-	},
-	{
-		Name:    "place-taken-over-unnoticed",
-		Mistake: "a replica that takes over a place goes by the generations of a new one",
-		Edits: []Edit{{
-			"monitor/members.go",
-			"r.gen.Store(all[place].gen.Load() + 1)",
-			"r.gen.Store(0)",
-		}},
-		Args: "-faults swap,delay,cut,pause -ways post,create,slow_preload,place",
-	},
-	{
-		Name:    "parent-of-a-removed-replica",
-		Mistake: "a child is read at the place of its parent, whoever has taken that over",
-		Edits: []Edit{{
-			"read.go",
-			"(d.Reason == policy.ReasonFailedThisRead ||\n\t\t\tsnap.Replicas[parent.at.index].Generation != parent.generation) {",
-			"d.Reason == policy.ReasonFailedThisRead {",
-		}},
-		Args: "-faults swap,delay,cut,pause -ways post,create,slow_preload,place",
-	},
-	{
 		Name:    "primary-shows-nothing",
 		Mistake: "what a read on the primary has shown does not bind the session's later reads",
 		Edits: []Edit{{

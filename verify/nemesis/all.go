@@ -33,9 +33,9 @@ func everywhere(inject func(*testenv.Server, context.Context) (testenv.Undo, err
 }
 
 // nameMoves leads new connections of the last replica's name to the first one, as a
-// change of DNS does. Those that are open stay, on a server that falls behind, and
-// end one after the other. It is done once: a name that comes back is one for several
-// servers.
+// change of DNS does. Those that are open stay, on a server that falls behind, but for
+// the ones over which it is asked what it is. It is done once: a name that comes back is
+// one for several servers.
 func nameMoves(ctx context.Context, env *Env, _ Step) (Undo, error) {
 	all := env.Cluster.Replicas()
 	from, to := all[len(all)-1], all[0]
@@ -51,11 +51,14 @@ func nameMoves(ctx context.Context, env *Env, _ Step) (Undo, error) {
 		return nil, errors.Join(err, undo())
 	}
 	env.Replicas[from.Name()].PointTo(to.Addr())
-	stop := repeated(1500*time.Millisecond, func(ctx context.Context) error {
-		_, err := db.ExecContext(ctx, terminateSomeSQL)
-		return err
-	})
-	return func() error { return errors.Join(stop(), undo(), db.Close()) }, nil
+	_, err = db.ExecContext(ctx, terminateAskersSQL)
+	if e := db.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return Undo(undo), nil
 }
 
 // FillBallast writes the rows that mass_delete deletes.

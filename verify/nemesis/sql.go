@@ -77,11 +77,11 @@ func (e *Env) with(s Step, inject func(on *testenv.Server, db *sql.DB) (Undo, er
 const terminateSQL = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid() AND application_name <> '` + name + `'`
 
-// terminateSomeSQL ends the connections that have answered last, and were not asked where
-// the server is: who asks that would know everything at once.
-const terminateSomeSQL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+// terminateAskersSQL ends the connections over which somebody was last asked what the
+// server is, and leaves those of the application's statements.
+const terminateAskersSQL = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid() AND application_name <> '` + name + `'
-AND query LIKE '%cluster_name%' ORDER BY state_change DESC LIMIT 5`
+AND query LIKE 'SELECT concat_ws%'`
 
 func terminate(_ context.Context, env *Env, s Step) (Undo, error) {
 	return env.with(s, func(_ *testenv.Server, db *sql.DB) (Undo, error) {
