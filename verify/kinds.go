@@ -11,7 +11,7 @@ import (
 type kind struct {
 	name  string
 	lanes []nemesis.Lane
-	// most is how long it is at most; 0: as -episode says.
+	// most is how long it is at most, beside what -episode says.
 	most time.Duration
 	// takeover: it is a failover. follow: the clients know every server and find the
 	// new primary by themselves.

@@ -51,8 +51,11 @@ func (r *run) run(ctx context.Context) int {
 	for n := 0; left >= 2*time.Second && ctx.Err() == nil; n++ {
 		kind := kinds[n%len(kinds)]
 		e := &episode{options: r.options, kind: kind, seed: r.seed + uint64(n)*1_000_003, length: min(r.episode, left), log: r.print}
-		if kind.most > 0 {
+		switch {
+		case kind.mass: // as long as such a delete takes
 			e.length = min(kind.most, left)
+		case kind.most > 0:
+			e.length = min(kind.most, max(r.episode, shortestTakeover), left)
 		}
 		if kind.takeover != nil && e.length < shortestTakeover {
 			break
