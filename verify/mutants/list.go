@@ -208,7 +208,7 @@ var All = []Mutant{
 			" || s.server.gone.Load() || snap.Replicas[s.server.index].Generation != s.generation {",
 			" {",
 		}},
-		Args: "-faults swap,delay,cut,pause -ways exec,take,find,place",
+		Args: "-faults swap,delay -ways exec,take,find,place",
 	},
 	{
 		Name:    "old-primary-kept",

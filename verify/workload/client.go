@@ -43,6 +43,9 @@ func (c *client) run(ctx context.Context) {
 		if c.p.cfg.Pause > 0 {
 			pause = time.Duration(c.rng.Int64N(int64(c.p.cfg.Pause)))
 		}
+		if c.rng.IntN(80) == 0 {
+			pause += time.Duration(c.rng.IntN(1000)) * time.Millisecond // who reads the page
+		}
 		timer.Reset(pause)
 	}
 }

@@ -211,7 +211,7 @@ func (c *client) preload(ctx context.Context) { c.preloaded(ctx, "preload", 0) }
 // slowPreload does something else between the two statements, in which a replica
 // may be removed and another take its place.
 func (c *client) slowPreload(ctx context.Context) {
-	c.preloaded(ctx, "slow_preload", time.Duration(c.rng.IntN(300))*time.Millisecond)
+	c.preloaded(ctx, "slow_preload", time.Duration(c.rng.IntN(600))*time.Millisecond)
 }
 
 func (c *client) preloaded(ctx context.Context, way string, between time.Duration) {
