@@ -201,16 +201,6 @@ var All = []Mutant{
 		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
 	},
 	{
-		Name:    "seen-in-another-generation",
-		Mistake: "the replica that showed everything so far shows it again, although it came back in an older state, or another has its place",
-		Edits: []Edit{{
-			"monotonic.go",
-			" || s.server.gone.Load() || snap.Replicas[s.server.index].Generation != s.generation {",
-			" {",
-		}},
-		Args: "-faults swap,delay -ways exec,take,find,place",
-	},
-	{
 		Name:    "old-primary-kept",
 		Mistake: "the connections to the old primary stay in the pool when another one is elected",
 		Edits: []Edit{{
