@@ -5,7 +5,7 @@ PG   ?= 15
 DEMO ?=
 
 # For make verify: how long, which schedule of faults, other flags.
-DURATION ?= 80s
+DURATION ?= 90s
 SEED     ?= 1
 VERIFY   ?=
 

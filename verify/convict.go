@@ -100,8 +100,8 @@ func (t *trials) try(ctx context.Context, m *mutants.Mutant, once bool) (found b
 		return false, fmt.Errorf("verify: build mutant %s: %w\n%s", m.Name, err, text)
 	}
 	for n := range uint64(trialsOf) {
-		args := append(strings.Fields(m.Args), "-only", "replicas", "-duration", t.length.String(),
-			"-seed", fmt.Sprint(t.seed+n), "-page", "", "-pause", "2ms")
+		args := append([]string{"-only", "replicas"}, strings.Fields(m.Args)...)
+		args = append(args, "-duration", t.length.String(), "-episode", t.length.String(), "-seed", fmt.Sprint(t.seed+n), "-page", "", "-pause", "2ms")
 		if t.pg != "" {
 			args = append(args, "-pg", t.pg)
 		}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,14 +21,11 @@ import (
 // some lanes, and the end in which everything must be as it was promised.
 type episode struct {
 	options
-	name   string
+	kind   kind
 	seed   uint64
 	length time.Duration
 	faults []string
-	// failover ends the episode's first half with a change of the primary; loses
-	// with the loss of what was committed just before.
-	failover, loses bool
-	log             func(format string, args ...any)
+	log    func(format string, args ...any)
 }
 
 const (
@@ -65,6 +64,21 @@ func (r *recorder) Pass(m workload.Message) {
 	}
 }
 
+// operate does something to one process, from 1 on, or to all (0).
+func (r *recorder) operate(ctx context.Context, process int, op workload.Operation) error {
+	r.mu.Lock()
+	children := slices.Clone(r.children)
+	r.mu.Unlock()
+	if process > 0 {
+		children = children[min(process, len(children))-1:][:1]
+	}
+	var errs []error
+	for _, c := range children {
+		errs = append(errs, c.Operate(ctx, op))
+	}
+	return errors.Join(errs...)
+}
+
 // run returns the history of the episode.
 func (e *episode) run(ctx context.Context) (h *history.History, err error) {
 	cluster, err := testenv.New(ctx, testenv.Config{Version: e.pg, Settings: settings})
@@ -90,11 +104,15 @@ func (e *episode) run(ctx context.Context) (h *history.History, err error) {
 	if err != nil {
 		return nil, err
 	}
-	env := &nemesis.Env{Cluster: cluster, Database: database, Address: address, Replicas: replicas, Rows: e.rows, Post: post, Followed: e.follow}
+	env := &nemesis.Env{Cluster: cluster, Database: database, Address: address, Replicas: replicas, Rows: e.rows, Post: post, Followed: e.kind.follow, Log: e.log}
+	if e.kind.mass {
+		env.Mass = e.mass
+	}
 	if err := e.prepare(ctx, env); err != nil {
 		return nil, err
 	}
 	r := &recorder{post: post}
+	env.Operate = r.operate
 	stop, err := e.start(r, env)
 	if err != nil {
 		return nil, errors.Join(err, stop())
@@ -106,8 +124,9 @@ func (e *episode) run(ctx context.Context) (h *history.History, err error) {
 	}
 	h = &history.History{
 		Header: history.Header{
-			Seed: e.seed, Episode: e.name, Plugin: e.plugin, Server: cluster.Version(),
+			Seed: e.seed, Episode: e.kind.name, Plugin: e.plugin, Server: cluster.Version(),
 			Primary: cluster.Primary().Name(), Command: e.again(), MaxLag: maxLag, Window: workload.Window(maxLag),
+			Monotonic: e.monotonic(),
 		},
 		Events: r.events,
 	}
@@ -130,10 +149,25 @@ func (e *episode) prepare(ctx context.Context, env *nemesis.Env) error {
 	if err := errors.Join(workload.Create(ctx, db), db.Close()); err != nil {
 		return err
 	}
+	if env.Mass > 0 {
+		if err := env.FillBallast(ctx); err != nil {
+			return err
+		}
+	}
 	if err := cluster.WaitCaughtUp(ctx); err != nil {
 		return err
 	}
 	return env.Settle(ctx)
+}
+
+// monotonic are the processes that promise monotonic reads.
+func (e *episode) monotonic() (processes []int) {
+	for i := range e.processes {
+		if c := (workload.Config{Process: i + 1}); c.Monotonic() {
+			processes = append(processes, i+1)
+		}
+	}
+	return processes
 }
 
 // start starts the processes. stop lets them finish and joins them.
@@ -153,12 +187,23 @@ func (e *episode) start(r *recorder, env *nemesis.Env) (stop func() error, err e
 	for _, s := range env.Cluster.Replicas() {
 		cfg.Replicas = append(cfg.Replicas, workload.Server{Name: s.Name(), DSN: through(s, env.Replicas[s.Name()])})
 	}
-	if e.follow {
+	rng := rand.New(rand.NewPCG(e.seed, 0))
+	cfg.FollowReplicas = e.kind.follow && rng.IntN(2) == 0
+	budget := 0
+	if e.kind.budget || rng.IntN(3) == 0 {
+		budget = 2 + rng.IntN(3)
+	}
+	if e.kind.follow {
 		cfg.Replicas = append(cfg.Replicas, workload.Server{Name: "first", DSN: cfg.Primary})
-		cfg.Primary = everyHost(env)
+		if !cfg.FollowReplicas {
+			cfg.Primary = everyHost(env)
+		}
 	}
 	for i := range e.processes {
 		cfg.Process = i + 1
+		if cfg.Budget = budget; !e.kind.budget && i%2 == 0 {
+			cfg.Budget = 0
+		}
 		c, err := workload.Start(cfg, r)
 		if err != nil {
 			return stop, err
@@ -194,15 +239,17 @@ func (e *episode) disturb(ctx context.Context, env *nemesis.Env, r *recorder) (*
 	primary := env.Cluster.Primary()
 	ctx, cancel := context.WithTimeout(ctx, e.length)
 	defer cancel()
-	if e.failover {
+	if how := e.kind.takeover; how != nil {
 		wait(ctx, e.length/4)
-		var err error
-		if primary, err = nemesis.Failover(context.WithoutCancel(ctx), env, e.loses, func(ctx context.Context) { wait(ctx, e.length/8) }, r.Record); err != nil {
+		primary, thaw, err := nemesis.Failover(context.WithoutCancel(ctx), env, *how, func(ctx context.Context) { wait(ctx, e.length/8) }, r.Record)
+		if err != nil {
 			return nil, err
 		}
-		e.log("failover to %s (loses=%v)", primary.Name(), e.loses)
+		e.log("failover to %s (old one %s, loses=%v)", primary.Name(), how.Old, how.Loses)
+		wait(ctx, e.length/10)
+		err = thaw()
 		<-ctx.Done()
-		return primary, nil
+		return primary, err
 	}
 	steps := nemesis.Plan(e.seed, e.length, e.faults, names)
 	if e.verbose {

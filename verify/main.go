@@ -5,7 +5,8 @@
 //	verify                              # a minute and a half, on the newest PostgreSQL found
 //	verify -duration 30m -seed 7        # longer, another schedule
 //	verify -faults pause,kill -v        # these faults alone, and the schedule
-//	verify -follow                      # failovers of clients that know every server
+//	verify -follow                      # failovers of clients that know every server, alone
+//	verify -only lagging -mass 3000000  # these episodes alone, larger
 //	verify -plugin dbresolver           # the same for dbresolver
 //	verify -keep DIR                    # keep the histories as JSON lines
 //	verify judge FILE                   # judge a kept history again
@@ -24,6 +25,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,6 +81,7 @@ type options struct {
 	processes int
 	pause     time.Duration
 	rows      int64
+	mass      int64
 	follow    bool
 	verbose   bool
 }
@@ -88,12 +91,12 @@ func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.DurationVar(&o.duration, "duration", 80*time.Second, "how long the clients work, over all episodes")
-	flags.DurationVar(&o.episode, "episode", 20*time.Second, "how long one episode is at most")
+	flags.DurationVar(&o.duration, "duration", 90*time.Second, "how long the clients work, over all episodes")
+	flags.DurationVar(&o.episode, "episode", 15*time.Second, "how long one episode is at most")
 	flags.Uint64Var(&o.seed, "seed", 1, "what happens, when and to whom follows from `number`")
 	flags.StringVar(&o.pg, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
 	flags.StringVar(&o.plugin, "plugin", "readsplit", "what is judged: readsplit or dbresolver")
-	flags.StringVar(&o.only, "only", "", "run episodes of this `name` alone: replicas, primary, failover or losing_failover")
+	flags.StringVar(&o.only, "only", "", "run episodes of these `names` alone, with commas: "+strings.Join(kindNames(), ", "))
 	faults := flags.String("faults", "", "the `names` of the faults to inject, with commas (default all): "+strings.Join(nemesis.Names(), ", "))
 	ways := flags.String("ways", "", "the `names` of the ways to write and to read, with commas (default all)")
 	flags.StringVar(&o.keep, "keep", "", "keep the histories in folder `dir`")
@@ -102,13 +105,25 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.processes, "processes", 2, "processes")
 	flags.DurationVar(&o.pause, "pause", 4*time.Millisecond, "how long a client thinks at most between two operations")
 	flags.Int64Var(&o.rows, "rows", 20_000, "rows of a bulk delete")
-	flags.BoolVar(&o.follow, "follow", false, "run failovers alone, with clients that know every server and follow the primary by themselves")
+	flags.Int64Var(&o.mass, "mass", -1, "rows that one transaction deletes in episode mass; 0: no such episode (default 2000000 from 10m on)")
+	flags.BoolVar(&o.follow, "follow", false, "run those failovers alone whose clients know every server and follow the primary by themselves")
 	flags.BoolVar(&o.verbose, "v", false, "print the schedules, and what was skipped of them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	o.faults, o.ways = split(*faults), split(*ways)
+	if o.mass < 0 {
+		o.mass = 0
+		if o.duration >= 10*time.Minute {
+			o.mass = 2_000_000
+		}
+	}
 	problem := ""
+	for _, name := range split(o.only) {
+		if !slices.Contains(kindNames(), name) {
+			problem = fmt.Sprintf("-only %s: there is no such episode, see -help", name)
+		}
+	}
 	for _, name := range o.faults {
 		if _, ok := nemesis.Lookup(name); !ok {
 			problem = fmt.Sprintf("-faults %s: there is no such fault, see -help", name)
@@ -159,5 +174,6 @@ func (o options) again() string {
 	add("processes", fmt.Sprint(o.processes), "2")
 	add("pause", o.pause.String(), "4ms")
 	add("rows", fmt.Sprint(o.rows), "20000")
+	add("mass", fmt.Sprint(o.mass), "")
 	return strings.Join(args, " ")
 }

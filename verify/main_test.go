@@ -19,7 +19,7 @@ func TestArguments(t *testing.T) {
 	o, err := parse([]string{"-seed", "7", "-duration", "30m", "-faults", "pause,kill", "-pause", "1ms"}, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"pause", "kill"}, o.faults)
-	assert.Equal(t, "verify -seed 7 -duration 30m0s -episode 20s -faults pause,kill -pause 1ms", o.again())
+	assert.Equal(t, "verify -seed 7 -duration 30m0s -episode 15s -faults pause,kill -pause 1ms -mass 2000000", o.again())
 	back, err := parse(strings.Fields(o.again())[1:], io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, o, back, "what reproduces a run is the same run")
@@ -29,6 +29,7 @@ func TestArguments(t *testing.T) {
 		"-plugin other":      `-plugin "other"`,
 		"-duration 1s":       "less than 2s shows nothing",
 		"-clients 17":        "-clients 17",
+		"-only tea":          "-only tea: there is no such episode",
 		"now":                `verify got "now"`,
 	} {
 		_, err := parse(strings.Fields(args), io.Discard)

@@ -37,47 +37,35 @@ func (r *run) print(format string, args ...any) {
 	fmt.Fprintf(r.out, "[%5.1fs] "+format+"\n", append([]any{time.Since(r.began).Seconds()}, args...)...)
 }
 
-// kinds are the episodes, in turn.
-var kinds = []struct {
-	name            string
-	lanes           []nemesis.Lane
-	failover, loses bool
-}{
-	{name: "replicas", lanes: []nemesis.Lane{nemesis.Replica, nemesis.Data, nemesis.Tokens}},
-	{name: "primary", lanes: []nemesis.Lane{nemesis.Replica, nemesis.Primary, nemesis.Data, nemesis.Tokens}},
-	{name: "failover", failover: true},
-	{name: "losing_failover", failover: true, loses: true},
-}
+// shortestTakeover leaves time before it and after it.
+const shortestTakeover = 6 * time.Second
 
 // run returns the exit status.
 func (r *run) run(ctx context.Context) int {
 	left := r.duration
+	kinds := r.kinds()
+	if len(kinds) == 0 {
+		fmt.Fprintln(os.Stderr, "verify: no episode has what was asked for: -only, -follow, -mass and -faults contradict each other")
+		return exitTroubled
+	}
 	for n := 0; left >= 2*time.Second && ctx.Err() == nil; n++ {
 		kind := kinds[n%len(kinds)]
-		if r.only != "" && r.only != kind.name {
-			if n >= len(kinds) && left == r.duration {
-				fmt.Fprintf(os.Stderr, "verify: -only %s: there is no such episode\n", r.only)
-				return exitTroubled
-			}
-			continue
+		e := &episode{options: r.options, kind: kind, seed: r.seed + uint64(n)*1_000_003, length: min(r.episode, left), log: r.print}
+		switch {
+		case kind.mass: // as long as such a delete takes
+			e.length = min(kind.most, left)
+		case kind.most > 0:
+			e.length = min(kind.most, max(r.episode, shortestTakeover), left)
 		}
-		e := &episode{
-			options: r.options, name: kind.name, seed: r.seed + uint64(n)*1_000_003, length: min(r.episode, left),
-			failover: kind.failover, loses: kind.loses, log: r.print,
+		if kind.takeover != nil && e.length < shortestTakeover {
+			break
 		}
-		if r.follow && !kind.failover {
-			continue
+		e.faults = nemesis.Names(kind.lanes...)
+		if len(kind.lanes) == 0 {
+			e.faults = nil
 		}
 		if len(r.faults) > 0 {
-			if kind.failover && r.only == "" {
-				continue // these faults were asked for, and this episode has none of them
-			}
 			e.faults = r.faults
-		} else if len(kind.lanes) > 0 {
-			e.faults = nemesis.Names(kind.lanes...)
-		}
-		if kind.failover {
-			e.length = min(e.length, 12*time.Second)
 		}
 		left -= e.length
 		h, err := e.run(ctx)
@@ -89,10 +77,10 @@ func (r *run) run(ctx context.Context) int {
 			fmt.Fprintln(os.Stderr, err)
 			return exitTroubled
 		}
-		report := check.Judge(h)
-		r.print("episode %d %s: operations=%d faults=%d reads=%d on_replicas=%d own_on_replicas=%d excused=%d lost_as_allowed=%d unknown=%d violations=%d",
-			n, kind.name, report.Operations, report.Faults, report.Reads, report.OnReplica, report.OwnOnReplica, report.Excused, report.LostExcused, report.Unknown, len(report.Violations))
-		r.add(report, &h.Header)
+		t := check.Judge(h)
+		r.print("episode %d %s: operations=%d faults=%d reads=%d on_replicas=%d own_on_replicas=%d held_on_replicas=%d went_backwards=%d excused=%d lost_as_allowed=%d said_unknown=%d overcautious=%d unknown=%d violations=%d",
+			n, kind.name, t.Operations, t.Faults, t.Reads, t.OnReplica, t.OwnOnReplica, t.Monotonic, t.WentBackwards, t.Excused, t.LostExcused, t.SaidUnknown, t.Overcautious, t.Unknown, len(t.Violations))
+		r.add(t, &h.Header)
 	}
 	return r.end()
 }

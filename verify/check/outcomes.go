@@ -57,12 +57,20 @@ func (j *judge) outcome(i int, e *history.Event) {
 	switch {
 	case e.Result == history.Failed && len(there) > 0:
 		j.violation(Undone, []int{i}, "%v: the write failed (%s), and is there", there, e.Error)
+	case e.Says == history.Failed && len(there) > 0:
+		j.violation(Undone, []int{i}, "%v: the error does not say that the outcome is unknown (%s), and the write is there", there, e.Error)
 	case len(there) > 0 && len(gone) > 0:
 		j.violation(Torn, []int{i}, "one transaction: %v is there and %v is not", there, gone)
 	case e.Result == history.OK && len(gone) > 0 && j.mayBeLost(e):
 		j.report.LostExcused++
 	case e.Result == history.OK && len(gone) > 0:
 		j.violation(Lost, []int{i}, "%v: acknowledged, and gone", gone)
+	}
+	switch {
+	case e.Result == history.Unknown && e.Says == history.Unknown:
+		j.report.SaidUnknown++
+	case e.Result == history.Failed && e.Says == history.Unknown:
+		j.report.Overcautious++
 	}
 	for _, w := range e.Writes {
 		if v, ok := j.register(w.Key).version[w.Value]; ok && w.Version > 0 && j.final && v != w.Version && e.Result == history.OK {
@@ -82,11 +90,13 @@ func (j *judge) committed(key, value string) bool {
 }
 
 // mayBeLost reports whether an acknowledged write may be gone: it was not waited
-// for and the primary crashed soon after, or another server took over.
+// for and the primary crashed soon after, or another server took over. Once that is
+// over (which leaves everybody the time to find it out) nobody may take the old
+// primary's acknowledgement for one any more.
 func (j *judge) mayBeLost(e *history.Event) bool {
 	return slices.ContainsFunc(j.faults, func(i int) bool {
 		f := &j.h.Events[i]
-		return f.Return >= e.Invoke && (f.Promoted != "" && e.Invoke <= f.Return ||
+		return f.Return >= e.Invoke && (f.Promoted != "" && (e.Result != history.OK && e.Invoke <= f.Return || e.Return <= f.Return) ||
 			e.Async && f.Loses && f.Invoke <= e.Return+flushedWithin)
 	})
 }

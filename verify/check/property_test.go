@@ -23,6 +23,7 @@ type world struct {
 	has     map[string]int // the newest commit that a session must see
 	wrote   [3]int         // of a process
 	open    [3]int         // of a process, without a session
+	saw     map[string]int // the newest state that a session must not go behind
 	events  []history.Event
 }
 
@@ -87,6 +88,9 @@ func (w *world) read() {
 	if w.rng.IntN(8) == 0 {
 		e.Mode, must = history.Fresh, len(w.commits)
 	}
+	if e.Session != "" {
+		must = max(must, w.saw[e.Session])
+	}
 	for n, c := range w.commits {
 		if c.known <= e.Invoke-worldLag {
 			must = max(must, n+1)
@@ -107,6 +111,9 @@ func (w *world) read() {
 	}
 	e.Return = w.tick()
 	w.events = append(w.events, e)
+	if e.Session != "" && e.Process == 2 {
+		w.saw[e.Session] = max(w.saw[e.Session], state)
+	}
 }
 
 // at returns what a key shows in a state.
@@ -135,10 +142,11 @@ func (w *world) pass(n int) {
 		history.Event{Kind: history.KindToken, Session: from, Token: id, Invoke: w.tick(), Return: w.tick(), Result: history.OK},
 		history.Event{Kind: history.KindJoin, Session: to, Token: id, Invoke: w.tick(), Return: w.tick(), Result: history.OK})
 	w.has[to] = max(w.has[to], w.has[from])
+	w.saw[to] = max(w.saw[to], w.saw[from])
 }
 
 func newWorld(seed uint64) *history.History {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), has: map[string]int{}}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), has: map[string]int{}, saw: map[string]int{}}
 	for n := range 120 {
 		switch w.rng.IntN(8) {
 		case 0, 1:
@@ -162,7 +170,7 @@ func newWorld(seed uint64) *history.History {
 			w.events = append(w.events, f)
 		}
 	}
-	return &history.History{Header: history.Header{Primary: "primary", MaxLag: time.Duration(worldLag)}, Events: w.events}
+	return &history.History{Header: history.Header{Primary: "primary", MaxLag: time.Duration(worldLag), Monotonic: []int{2}}, Events: w.events}
 }
 
 func clone(h *history.History) *history.History {

@@ -43,10 +43,12 @@ func (j *judge) reads() {
 		case history.KindToken:
 			if e.Result == history.OK {
 				s.tokens[e.Token], s.taken[e.Token] = of(s.sessions, e.Session).copied(), p.event
+				seen.take(e)
 			}
 		case history.KindJoin:
 			if from := s.tokens[e.Token]; from != nil {
 				of(s.sessions, e.Session).join(from, s.taken[e.Token], p.event)
+				seen.join(e, s.taken[e.Token], p.event)
 			}
 		case history.KindRead:
 			j.read(p.event, e, s, seen)
@@ -61,9 +63,12 @@ const afterwards = int64(5 * time.Second)
 // read judges one read.
 func (j *judge) read(i int, e *history.Event, s *scopes, seen *seen) {
 	if e.Result != history.OK {
-		if e.Free || j.broken(e) {
+		switch {
+		case e.Queued:
+			j.violation(Served, []int{i}, "the read never had its turn on the primary: %s", e.Error)
+		case e.Free || j.broken(e):
 			j.report.Excused++
-		} else {
+		default:
 			j.violation(Served, []int{i}, "the read failed: %s", e.Error)
 		}
 		return
@@ -86,7 +91,7 @@ func (j *judge) read(i int, e *history.Event, s *scopes, seen *seen) {
 		j.report.OwnOnReplica++
 	}
 	j.together(i, e)
-	seen.read(i, e)
+	seen.read(i, e, replica)
 	if open || skipped {
 		j.report.Unknown++
 	}

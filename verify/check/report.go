@@ -85,6 +85,11 @@ type Report struct {
 	// WentBackwards is how many reads showed less than their session had seen, where
 	// that is not promised.
 	WentBackwards int
+	// Monotonic is how many reads on replicas were held to what was seen before.
+	Monotonic int
+	// SaidUnknown is how many errors of writes said that nobody knows the outcome;
+	// Overcautious is how many said so of a write that had failed for certain.
+	SaidUnknown, Overcautious int
 }
 
 // Judge judges a history.

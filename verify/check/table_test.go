@@ -235,7 +235,7 @@ var cases = []struct {
 	{
 		"a write from after a failover is gone", check.Lost,
 		[]history.Event{write(5, 6, put("r1", "a")), fault(3, 4, promotes("replica1")), final("r1")},
-		[]history.Event{write(4, 6, put("r1", "a")), fault(3, 4, promotes("replica1")), final("r1")},
+		[]history.Event{write(1, 4, put("r1", "a")), fault(3, 4, promotes("replica1")), final("r1")},
 	},
 	{
 		"a failed write is there", check.Undone,
@@ -310,13 +310,88 @@ func TestMonotonicReads(t *testing.T) {
 	report := check.Judge(h)
 	assert.Empty(t, report.Violations)
 	assert.Equal(t, 1, report.WentBackwards)
-	h.Header.Monotonic = true
+	h.Header.Monotonic = []int{1}
 	report = check.Judge(h)
 	require.Len(t, report.Violations, 1)
 	assert.Equal(t, check.Backwards, report.Violations[0].Rule)
 	// At the same time is not before.
 	h.Events[2].Invoke = 4 * ms
 	assert.Empty(t, check.Judge(h).Violations)
+}
+
+// What a token carries binds whoever joins it, in whatever process; what a session
+// saw where nothing is promised does not.
+func TestMonotonicReadsAcrossTokens(t *testing.T) {
+	events := []history.Event{
+		write(1, 2, by("u"), put("r1", "a")), write(1, 2, by("u"), put("l1", "b")),
+		read(3, 4, by("s"), process(2), shows("r1", 1, "a")), read(3, 4, by("s"), process(2), lists("l1", "b")),
+		take("k", 5, "s"), join("k", 7, "t", 1), final("r1", "a"), final("l1", "b"),
+	}
+	for name, c := range map[string]struct {
+		read history.Event
+		want bool
+	}{
+		"an older register": {read(9, 10, by("t"), process(1), shows("r1", 0, "")), true},
+		"a shorter list":    {read(9, 10, by("t"), process(1), lists("l1")), true},
+		"as it was":         {read(9, 10, by("t"), process(1), shows("r1", 1, "a")), false},
+		"another session":   {read(9, 10, by("v"), process(2), shows("r1", 0, "")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &history.History{Header: history.Header{Monotonic: []int{2}}, Events: append(events[:len(events):len(events)], c.read)}
+			report := check.Judge(h)
+			if !c.want {
+				assert.Empty(t, report.Violations)
+				return
+			}
+			require.Len(t, report.Violations, 1)
+			assert.Equal(t, check.Backwards, report.Violations[0].Rule)
+			assert.Len(t, report.Violations[0].Timeline, 4, "seen, taken, joined, and not seen")
+			h.Header.Monotonic = []int{1}
+			assert.Empty(t, check.Judge(h).Violations, "the token's process promised nothing")
+		})
+	}
+}
+
+// What an error says of the outcome of a write has to be true.
+func TestWhatAnErrorSays(t *testing.T) {
+	says := func(says history.Result) *check.Report {
+		e := write(1, 2, put("r1", "a"))
+		e.Result, e.Says = history.Unknown, says
+		return judge(e, final("r1", "a"))
+	}
+	report := says(history.Failed)
+	require.Len(t, report.Violations, 1)
+	assert.Equal(t, check.Undone, report.Violations[0].Rule)
+	report = says(history.Unknown)
+	assert.Empty(t, report.Violations)
+	assert.Equal(t, 1, report.SaidUnknown)
+	assert.Empty(t, says("").Violations, "whoever returned it says nothing")
+	e := write(1, 2, put("r1", "a"))
+	e.Result, e.Says = history.Failed, history.Unknown
+	report = judge(e, final("r1"))
+	assert.Empty(t, report.Violations)
+	assert.Equal(t, 1, report.Overcautious)
+}
+
+// Whoever never has its turn is not excused by a fault that is over by then.
+func TestNeverItsTurn(t *testing.T) {
+	e := read(2, 20, is(history.Failed), free)
+	assert.Empty(t, judge(fault(1, 3, breaks), e).Violations)
+	e.Queued = true
+	report := judge(fault(1, 3, breaks), e)
+	require.Len(t, report.Violations, 1)
+	assert.Equal(t, check.Served, report.Violations[0].Rule)
+}
+
+// An old primary that lives may take writes until everybody knows the new one, and
+// not later.
+func TestAcknowledgedByTheOldPrimary(t *testing.T) {
+	failover := fault(3, 10)
+	failover.Promoted = "replica1"
+	assert.Empty(t, judge(write(4, 9, put("r1", "a")), failover, final("r1")).Violations)
+	report := judge(write(9, 11, put("r1", "a")), failover, final("r1"))
+	require.Len(t, report.Violations, 1)
+	assert.Equal(t, check.Lost, report.Violations[0].Rule)
 }
 
 // A violation shows the write, how it came to the reader, the read, and the faults

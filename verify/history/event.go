@@ -81,6 +81,9 @@ type Event struct {
 	// Of writes. Async: the commit was not waited for until it was on disk.
 	Writes []Write `json:"writes,omitempty"`
 	Async  bool    `json:"async,omitempty"`
+	// Says is what the error of a write says of its outcome: that it has failed, or
+	// that nobody knows. Empty: there is no error, or whoever returned it says nothing.
+	Says Result `json:"says,omitempty"`
 
 	// Of reads. Free: nothing is promised about errors of this one. Server is what
 	// the server itself said, Reason and Attempts what the router said.
@@ -92,6 +95,12 @@ type Event struct {
 	Server   string        `json:"server,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
+	// Queued: it failed because its turn on the primary never came, though it waited
+	// for longer than any fault lasts.
+	Queued bool `json:"queued,omitempty"`
+	// InTx: a statement of a transaction. What it shows counts as seen, and it is not
+	// held to what was seen before.
+	InTx bool `json:"in_tx,omitempty"`
 
 	// Of tokens and joins.
 	Token string `json:"token,omitempty"`
@@ -159,8 +168,9 @@ type Header struct {
 	// Window: while the primary is lost, what nobody's session wrote binds reads for so
 	// long; 0: for ever.
 	Window time.Duration `json:"window,omitempty"`
-	// Monotonic: reads of one session never go backwards.
-	Monotonic bool `json:"monotonic,omitempty"`
+	// Monotonic are the processes in which reads of one session never go backwards.
+	// A token that is taken there carries what was seen to any process.
+	Monotonic []int `json:"monotonic_in,omitempty"`
 }
 
 // History is one run of a workload under faults.

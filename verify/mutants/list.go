@@ -48,8 +48,8 @@ var All = []Mutant{
 		Mistake: "a new connection is not asked which state it reached",
 		Edits: []Edit{{
 			"server.go",
-			"if again, err := before.Connected(c); !again || err != nil {",
-			"if _, _ = before, c; err == nil {",
+			"again, err := before.Connected(c)\n",
+			"again, err := false, error(nil)\n\t\t_, _ = before, c\n",
 		}},
 		Args: "-faults held_crash",
 	},
@@ -189,5 +189,65 @@ var All = []Mutant{
 			"if t.read {",
 		}},
 		Args: "-faults delay,slow_upstream -ways read_committed,exec,place",
+	},
+	{
+		Name:    "primary-shows-nothing",
+		Mistake: "what a read on the primary has shown does not bind the session's later reads",
+		Edits: []Edit{{
+			"read.go",
+			"if err == nil {\n\t\t\t\trt.shown(marksOf(ctx), nil, 0, nil)\n\t\t\t}\n",
+			"",
+		}},
+		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
+	},
+	{
+		Name:    "old-primary-kept",
+		Mistake: "the connections to the old primary stay in the pool when another one is elected",
+		Edits: []Edit{{
+			"follow.go",
+			"\t\t\t\th.breakOff()\n\t\t\t\tbroken++",
+			"\t\t\t\t_ = h\n\t\t\t\tbroken++",
+		}},
+		Args: "-only follow_alive",
+	},
+	{
+		Name:    "lower-timeline-elected",
+		Mistake: "of two primaries the one with the lower timeline is the primary",
+		Edits: []Edit{{
+			"failover/election.go",
+			"if seen[i].Sample.Timeline < e.highest {",
+			"if len(primaries) > 1 && seen[i].Sample.Timeline == e.highest {",
+		}},
+		Args: "-only follow_alive",
+	},
+	{
+		Name:    "dead-connection-acknowledges",
+		Mistake: "what is under way on a connection to the old primary is waited for, and its acknowledgement counts",
+		Edits: []Edit{
+			{"followtx.go", "if h.netConn == nil {", "if h.netConn == nil || h.follows {"},
+			{"followtx.go", "if err == nil && h.follows && h.dead.Load() {", "if err == nil && h.follows && h.netConn == nil {"},
+			{"followtx.go", "if t.h.dead.Load() {", "if t.h.dead.Load() && t.h.netConn == nil {"},
+		},
+		Args: "-only follow_frozen",
+	},
+	{
+		Name:    "unknown-commit-unmarked",
+		Mistake: "the error of a COMMIT whose outcome is unknown does not say so",
+		Edits: []Edit{{
+			"tx.go",
+			"\t\terr = retry.WithOutcome(err)\n\t\tt.mu.Lock()",
+			"\t\tt.mu.Lock()",
+		}},
+		Args: "-faults lose_answers -ways transaction,begin,post,nested,take,place",
+	},
+	{
+		Name:    "write-with-rows-retried",
+		Mistake: "a write that returns rows, and whose outcome is unknown, is run again",
+		Edits: []Edit{{
+			"route.go",
+			"\t\t_ = run(nil)\n\t}\n\tr.rows = rows",
+			"\t\tif _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t\t_ = run(nil)\n\t\t}\n\t}\n\tr.rows = rows",
+		}},
+		Args: "-faults lose_answers -ways returning,clause_returning,take,place",
 	},
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/readsplit/readsplit/testenv"
 	"github.com/readsplit/readsplit/verify/network"
+	"github.com/readsplit/readsplit/verify/workload"
 )
 
 // Undo ends a fault.
@@ -26,6 +28,17 @@ type Env struct {
 	Followed bool
 	// Rows is how many rows a bulk delete deletes.
 	Rows int64
+	// Mass is how many rows FillBallast writes.
+	Mass int64
+	// Operate has operators do something: to the plugin of one process, from 1 on, or
+	// of all (0). It returns when that is done.
+	Operate func(ctx context.Context, process int, op workload.Operation) error
+	// Log tells a person what happened. It may be nil.
+	Log func(format string, args ...any)
+
+	moved   atomic.Bool // a name leads elsewhere
+	emptied atomic.Bool // mass_delete was done
+
 	// Post is the way that tokens take from one process to another.
 	Post *Post
 }
@@ -70,6 +83,7 @@ var faults = []Fault{
 	{Name: "full", Lane: Replica, What: "no connection is left", Least: 500 * millisecond, Most: 2 * second, inject: full},
 
 	{Name: "bulk_delete", Lane: Data, What: "many rows are written and deleted", Least: second, Most: 3 * second, inject: bulkDelete},
+	{Name: "mass_delete", Lane: Mass, What: "all rows of a large table are deleted in one transaction", Least: second, Most: second, inject: massDelete},
 	{Name: "long_transaction", Lane: Data, What: "a transaction is left open", Least: second, Most: 6 * second, inject: longTransaction},
 	{Name: "conflict", Lane: Data, What: "VACUUM takes away what readers on replicas look at", Least: second, Most: 4 * second, inject: conflict},
 
@@ -85,6 +99,17 @@ var faults = []Fault{
 
 	{Name: "wrong_clock", Lane: Tokens, What: "tokens come from a process whose clock is wrong", Least: second, Most: 5 * second, inject: wrongClock},
 	{Name: "tamper", Lane: Tokens, What: "tokens are damaged on their way", Least: second, Most: 3 * second, inject: tamper},
+
+	{Name: "drain", Lane: Operators, What: "a replica is drained, and resumed", Least: 200 * millisecond, Most: 2 * second, inject: drain},
+	{Name: "remove", Lane: Operators, What: "a replica is removed, and added again", Least: 100 * millisecond, Most: 2 * second, inject: remove},
+	{Name: "swap", Lane: Operators, What: "replicas take each other's places, again and again", Least: second, Most: 3 * second, inject: swap},
+	{Name: "kill_switch", Lane: Operators, What: "the kill switch is on", Least: 200 * millisecond, Most: second, inject: killSwitch},
+	{Name: "percent", Lane: Operators, What: "a part of the reads may use replicas", Least: 500 * millisecond, Most: 3 * second, inject: percent},
+	{Name: "shadow", Lane: Operators, What: "decisions are not followed", Least: 200 * millisecond, Most: second, inject: shadow},
+
+	{Name: "all_pause", Lane: All, What: "replay is paused on all replicas", Least: 500 * millisecond, Most: 3 * second, inject: everywhere((*testenv.Server).PauseReplay)},
+	{Name: "all_cut", Lane: All, What: "all replicas are cut off from the primary", Least: 500 * millisecond, Most: 3 * second, inject: everywhere((*testenv.Server).Cut)},
+	{Name: "name_moves", Lane: Moving, What: "the name of a replica leads to another one from now on, and the one that it left falls behind", Least: 3 * second, Most: 5 * second, inject: nameMoves},
 }
 
 var errNoServer = errors.New("verify: there is no such server")

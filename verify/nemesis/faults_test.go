@@ -28,7 +28,8 @@ func newEnv(t *testing.T) *nemesis.Env {
 	require.NoError(t, cluster.WaitCaughtUp(t.Context()))
 	post, err := nemesis.NewPost("sixteen bytes or more")
 	require.NoError(t, err)
-	env := &nemesis.Env{Cluster: cluster, Database: "verified", Rows: 100, Post: post, Replicas: map[string]*network.Address{}}
+	env := &nemesis.Env{Cluster: cluster, Database: "verified", Rows: 100, Post: post, Replicas: map[string]*network.Address{},
+		Operate: func(context.Context, int, workload.Operation) error { return nil }}
 	address := func(s *testenv.Server) *network.Address {
 		a, err := network.Listen(s.Addr())
 		require.NoError(t, err)
@@ -52,6 +53,9 @@ func TestEveryFault(t *testing.T) {
 		require.True(t, ok)
 		assert.NotEmpty(t, f.What)
 		on := map[nemesis.Lane]string{nemesis.Replica: "replica1", nemesis.Primary: "primary", nemesis.Data: "data", nemesis.Tokens: "tokens"}[f.Lane]
+		if on == "" {
+			on = string(f.Lane)
+		}
 		var events []history.Event
 		err := nemesis.Run(t.Context(), env, []nemesis.Step{{Fault: name, On: on, For: 20 * time.Millisecond, Size: 7}},
 			func(e history.Event) { events = append(events, e) },
@@ -72,7 +76,7 @@ func TestEveryFault(t *testing.T) {
 func TestFailover(t *testing.T) {
 	env := newEnv(t)
 	var events []history.Event
-	heir, err := nemesis.Failover(t.Context(), env, true, func(ctx context.Context) {
+	heir, _, err := nemesis.Failover(t.Context(), env, nemesis.Takeover{Old: nemesis.Killed, Loses: true}, func(ctx context.Context) {
 		_, err := env.Cluster.Primary().DB().ExecContext(ctx, "CREATE TABLE late ()")
 		assert.NoError(t, err)
 	}, func(e history.Event) { events = append(events, e) })

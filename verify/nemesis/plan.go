@@ -23,6 +23,14 @@ const (
 	Primary Lane = "primary"
 	Data    Lane = "data"   // what somebody does on the primary that hurts the replicas
 	Tokens  Lane = "tokens" // on their way between processes
+	// Operators change the plugins while they are in use.
+	Operators Lane = "operators"
+	// All are all replicas at once, Moving what their names lead to. Neither goes with
+	// faults of single replicas.
+	All    Lane = "all"
+	Moving Lane = "moving"
+	// Mass is the deletion of millions of rows.
+	Mass Lane = "mass"
 )
 
 // Step is one fault of a schedule.
@@ -71,6 +79,10 @@ func Plan(seed uint64, total time.Duration, names []string, replicas []string) [
 	lane(Primary, string(Primary))
 	lane(Data, string(Data))
 	lane(Tokens, string(Tokens))
+	lane(Operators, string(Operators))
+	lane(All, string(All))
+	lane(Moving, string(Moving))
+	lane(Mass, string(Mass))
 	slices.SortStableFunc(steps, func(a, b Step) int {
 		if a.At != b.At {
 			return int(a.At - b.At)

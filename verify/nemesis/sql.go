@@ -77,6 +77,12 @@ func (e *Env) with(s Step, inject func(on *testenv.Server, db *sql.DB) (Undo, er
 const terminateSQL = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid() AND application_name <> '` + name + `'`
 
+// terminateAskersSQL ends the connections over which somebody was last asked what the
+// server is, and leaves those of the application's statements.
+const terminateAskersSQL = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid() AND application_name <> '` + name + `'
+AND query LIKE 'SELECT concat_ws%'`
+
 func terminate(_ context.Context, env *Env, s Step) (Undo, error) {
 	return env.with(s, func(_ *testenv.Server, db *sql.DB) (Undo, error) {
 		return repeated(time.Duration(30+s.Size/4)*time.Millisecond, func(ctx context.Context) error {

@@ -157,6 +157,14 @@ func (a *Address) MoveTo(target string) {
 	}
 }
 
+// PointTo leads new connections to another server, and leaves those that are open
+// where they are.
+func (a *Address) PointTo(target string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.target = target
+}
+
 // Delay makes every packet take d in each direction; 0 ends that.
 func (a *Address) Delay(d time.Duration) { a.delay.Store(int64(d)) }
 

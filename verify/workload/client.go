@@ -43,6 +43,9 @@ func (c *client) run(ctx context.Context) {
 		if c.p.cfg.Pause > 0 {
 			pause = time.Duration(c.rng.Int64N(int64(c.p.cfg.Pause)))
 		}
+		if c.rng.IntN(80) == 0 {
+			pause += time.Duration(c.rng.IntN(1000)) * time.Millisecond // who reads the page
+		}
 		timer.Reset(pause)
 	}
 }
@@ -145,8 +148,17 @@ func (c *client) value() string {
 // hot is how many registers most clients write to, so that they meet.
 const hot = 48
 
-// register picks one to write.
-func (c *client) register() int { return 1 + c.rng.IntN(hot) }
+// hottest is how many of them are written so often that whoever reads one twice on
+// servers that differ sees it go backwards.
+const hottest = 3
+
+// register picks one to write, or to read.
+func (c *client) register() int {
+	if c.rng.IntN(3) == 0 {
+		return 1 + c.rng.IntN(hottest)
+	}
+	return 1 + c.rng.IntN(hot)
+}
 
 // list picks one of those that are written just now. They move on, or the lists
 // would grow so long that reading them is all that a run does.

@@ -24,9 +24,17 @@ type Config struct {
 	// MaxLag bounds how old a read may be, TokenKey signs tokens.
 	MaxLag   time.Duration `json:"max_lag"`
 	TokenKey string        `json:"token_key"`
+	// Budget is how many reads at once may run on the primary that wanted a replica;
+	// 0: any number.
+	Budget int `json:"budget,omitempty"`
+	// FollowReplicas: the replicas may become the primary.
+	FollowReplicas bool `json:"follow_replicas,omitempty"`
 	// Ways are the ways of writing and reading that are used; empty: all.
 	Ways []string `json:"ways,omitempty"`
 }
+
+// Monotonic reports whether reads of a session never go backwards in this process.
+func (c *Config) Monotonic() bool { return c.Process%2 == 0 }
 
 // Server is one replica.
 type Server struct {

@@ -12,6 +12,7 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 )
 
@@ -22,6 +23,7 @@ const poolSize = 20
 type opened struct {
 	db       *gorm.DB
 	sessions bool // it knows sessions and marks
+	plugin   *readsplit.Plugin
 	close    func(ctx context.Context) error
 }
 
@@ -40,7 +42,7 @@ func (c *Config) open() (*opened, error) {
 	switch c.Plugin {
 	case "readsplit":
 		plugin := readsplit.New(c.readsplit())
-		o.sessions = true
+		o.sessions, o.plugin = true, plugin
 		o.close = func(ctx context.Context) error { return errors.Join(plugin.Close(ctx), pool.Close()) }
 		err = db.Use(plugin)
 	case "dbresolver":
@@ -75,6 +77,12 @@ func (c *Config) readsplit() readsplit.Config {
 		cfg.Pool.MaxIdle = 1 // connections come and go
 		// Reads that hang somewhere do not keep others away from there.
 		cfg.Balancer = policy.RoundRobin()
+	}
+	cfg.MonotonicReads = c.Monotonic()
+	cfg.FollowPrimary = c.FollowReplicas
+	if c.Budget > 0 {
+		// A read that never gets its place, or one that waits for itself, fails.
+		cfg.PrimaryBudget = overload.Budget{Reads: c.Budget, MaxWait: patience * 3 / 4}
 	}
 	if c.TokenKey != "" {
 		cfg.TokenKeys = [][]byte{[]byte(c.TokenKey)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/verify/history"
 )
 
@@ -36,6 +37,18 @@ func outcome(err error) history.Result {
 		return history.Failed
 	}
 	return history.Unknown
+}
+
+// says is what the error of a write says of the outcome. Rows that the application
+// holds, and connections of its own, return the driver's errors as they are.
+func (c *client) says(way string, err error) history.Result {
+	switch {
+	case err == nil || c.p.cfg.Plugin != "readsplit" || way == "open_rows" || way == "connection" || errors.Is(err, errRolledBack) || errors.Is(err, errNotSent):
+		return ""
+	case errors.Is(err, retry.ErrOutcomeUnknown):
+		return history.Unknown
+	}
+	return history.Failed
 }
 
 var (

@@ -19,6 +19,15 @@ type frame struct {
 	Deliver *Message `json:"deliver,omitempty"`
 	Ready   bool     `json:"ready,omitempty"`
 	Stop    bool     `json:"stop,omitempty"`
+
+	Operate  *Operation `json:"operate,omitempty"`
+	Operated *operated  `json:"operated,omitempty"`
+}
+
+// operated is the answer to an Operation.
+type operated struct {
+	ID    int64  `json:"id"`
+	Error string `json:"error,omitempty"`
 }
 
 // pipe is the link of a process that was started by another.
@@ -39,8 +48,10 @@ func (p *pipe) send(f frame) {
 
 func (p *pipe) Record(e Event) { p.send(frame{Event: &e}) }
 
-func (p *pipe) Pass(m Message) {
-	p.send(frame{Pass: &m})
+func (p *pipe) Pass(m Message) { p.sendNow(frame{Pass: &m}) }
+
+func (p *pipe) sendNow(f frame) {
+	p.send(f)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err == nil {
@@ -69,6 +80,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	var operating sync.WaitGroup
 	go func() { // ends with in, or with the process
 		defer cancel()
 		for {
@@ -79,9 +91,19 @@ func Serve(in io.Reader, out io.Writer) error {
 			if f.Deliver != nil {
 				p.Deliver(*f.Deliver)
 			}
+			if op := f.Operate; op != nil {
+				operating.Go(func() {
+					done := operated{ID: op.ID}
+					if err := p.Operate(ctx, *op); err != nil {
+						done.Error = err.Error()
+					}
+					link.sendNow(frame{Operated: &done})
+				})
+			}
 		}
 	}()
 	err = p.Run(ctx)
+	operating.Wait()
 	link.mu.Lock()
 	defer link.mu.Unlock()
 	return errors.Join(err, link.err, w.Flush())
@@ -93,9 +115,12 @@ type Child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 
-	mu   sync.Mutex // of in
+	mu   sync.Mutex // of in, and of what follows
 	enc  *json.Encoder
 	done chan error
+	// answers are the channels of operations that are under way, by ID.
+	answers map[int64]chan error
+	last    int64
 }
 
 // Start starts a process by running this program with the argument worker, and
@@ -105,7 +130,7 @@ func Start(cfg Config, link Link) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Child{cmd: exec.Command(path, "worker"), done: make(chan error, 1)}
+	c := &Child{cmd: exec.Command(path, "worker"), done: make(chan error, 1), answers: map[int64]chan error{}}
 	c.cmd.Stderr = os.Stderr
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -150,12 +175,45 @@ func (c *Child) receive(out io.Reader, link Link, ready chan struct{}) error {
 			link.Record(*f.Event)
 		case f.Pass != nil:
 			link.Pass(*f.Pass)
+		case f.Operated != nil:
+			c.answer(f.Operated)
 		}
 	}
 }
 
 // Deliver hands the process a token.
 func (c *Child) Deliver(m Message) { c.tell(frame{Deliver: &m}) }
+
+// Operate does what an operator wants, and returns when that is done.
+func (c *Child) Operate(ctx context.Context, op Operation) error {
+	answer := make(chan error, 1)
+	c.mu.Lock()
+	c.last++
+	op.ID = c.last
+	c.answers[op.ID] = answer
+	c.mu.Unlock()
+	c.tell(frame{Operate: &op})
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("verify: %s of %q does not end: %w", op.What, op.Name, ctx.Err())
+	}
+}
+
+func (c *Child) answer(done *operated) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer := c.answers[done.ID]
+	delete(c.answers, done.ID)
+	switch {
+	case answer == nil:
+	case done.Error != "":
+		answer <- errors.New(done.Error)
+	default:
+		answer <- nil
+	}
+}
 
 func (c *Child) tell(f frame) {
 	c.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 	"github.com/readsplit/readsplit/verify/check"
 	"github.com/readsplit/readsplit/verify/history"
@@ -40,7 +41,7 @@ func (l *link) Pass(m workload.Message) { l.process.Deliver(m) }
 var everything = []string{
 	"update", "exec", "returning", "clause_returning", "open_rows", "upsert", "save", "create", "hook", "in_hook", "place",
 	"transaction", "in_transaction", "post", "begin", "nested", "async", "token", "join",
-	"take", "find", "list", "preload", "raw", "rows", "generics", "batches", "pluck", "slow", "read_place", "repeatable_read",
+	"take", "find", "list", "preload", "slow_preload", "raw", "rows", "generics", "batches", "pluck", "slow", "read_place", "repeatable_read",
 	"read_committed", "beside",
 }
 
@@ -79,6 +80,14 @@ func TestEveryWay(t *testing.T) {
 		}
 		return len(l.events) > 2000
 	}, 30*time.Second, 10*time.Millisecond, "every way is used")
+	for _, op := range []workload.Operation{
+		{What: workload.Drain, Name: "replica1", Wait: time.Millisecond}, {What: workload.Resume, Name: "replica1"},
+		{What: workload.Remove, Name: "replica2", Wait: time.Millisecond}, {What: workload.Add, Name: "replica2"}, {What: workload.Swap},
+		{What: workload.Traffic, Traffic: policy.Traffic{KillSwitch: true}}, {What: workload.Traffic},
+	} {
+		assert.NoError(t, p.Operate(t.Context(), op), "%v", op)
+	}
+	assert.ErrorContains(t, p.Operate(t.Context(), workload.Operation{What: "paint"}), `"paint" is not known`)
 	cancel()
 	require.NoError(t, <-ended)
 	for _, way := range everything {

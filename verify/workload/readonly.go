@@ -13,7 +13,7 @@ import (
 func (c *client) repeatableRead(ctx context.Context) {
 	id := c.look("l", c.list)
 	e := c.begin(history.KindRead, "repeatable_read")
-	e.Together, e.Free = history.Snapshot, true // it is the application's transaction
+	e.Together, e.Free, e.InTx = history.Snapshot, true, true // it is the application's transaction
 	var r Register
 	var all listing
 	var first *gorm.DB
@@ -38,7 +38,7 @@ func (c *client) readCommitted(ctx context.Context) {
 	_ = c.handle(ctx).Transaction(func(tx *gorm.DB) error {
 		read := func() error {
 			e := c.begin(history.KindRead, "read_committed")
-			e.Free = true
+			e.Free, e.InTx = true, true
 			var r Register
 			return c.took(e, id, &r, tx.Select(served).Take(&r, id))
 		}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/verify/history"
 )
 
@@ -18,6 +19,7 @@ var readWays = []way{
 	{"find", 6, (*client).find},
 	{"list", 6, (*client).entries},
 	{"preload", 6, (*client).preload},
+	{"slow_preload", 1, (*client).slowPreload},
 	{"raw", 3, (*client).raw},
 	{"rows", 2, (*client).rows},
 	{"generics", 2, (*client).generics},
@@ -60,6 +62,7 @@ func (c *client) ended(e *Event, tx *gorm.DB, err error) error {
 	if err != nil {
 		e.Result, e.Reads = history.Failed, nil
 	}
+	e.Queued = errors.Is(err, overload.ErrPrimaryBusy)
 	if errors.Is(err, readsplit.ErrPrimaryLost) {
 		e.Free = true // a bound that nothing proves is refused, and that was promised
 	}
@@ -203,13 +206,26 @@ func (c *client) pluck(ctx context.Context) {
 }
 
 // preload reads a register and its entries.
-func (c *client) preload(ctx context.Context) {
+func (c *client) preload(ctx context.Context) { c.preloaded(ctx, "preload", 0) }
+
+// slowPreload does something else between the two statements, in which a replica
+// may be removed and another take its place.
+func (c *client) slowPreload(ctx context.Context) {
+	c.preloaded(ctx, "slow_preload", time.Duration(c.rng.IntN(600))*time.Millisecond)
+}
+
+func (c *client) preloaded(ctx context.Context, way string, between time.Duration) {
 	id := c.look("l", c.list)
-	e := c.begin(history.KindRead, "preload")
+	e := c.begin(history.KindRead, way)
 	e.Together = history.Follows
 	var r Register
 	tx := c.handle(c.asked(ctx, e)).Select(served).
-		Preload("Entries", func(db *gorm.DB) *gorm.DB { return db.Select(served).Order("id") }).Where("id = ?", id).Take(&r)
+		Preload("Entries", func(db *gorm.DB) *gorm.DB {
+			if between > 0 {
+				<-time.After(between)
+			}
+			return db.Select(served).Order("id")
+		}).Where("id = ?", id).Take(&r)
 	e.Server = r.Server
 	e.Reads = []history.Read{{Key: register(id), Version: r.Version, Value: r.Value}}
 	if r.Server == "" {

@@ -29,7 +29,7 @@ func (c *client) transaction(ctx context.Context) {
 		return c.inTransaction(ctx, func(tx *gorm.DB) error {
 			if c.rng.IntN(2) == 0 {
 				e := c.begin(history.KindRead, "in_transaction")
-				e.Mode, e.Free = history.Fresh, true
+				e.Mode, e.Free, e.InTx = history.Fresh, true, true
 				var r Register
 				if err := c.took(e, a, &r, tx.Select(served).Take(&r, a)); err != nil {
 					return err
@@ -133,7 +133,7 @@ func (c *client) async(ctx context.Context) {
 		}
 		return tx.Exec(setRegister, e.Writes[0].Value, id).Error
 	})
-	e.Result, e.Error = outcome(err), told(err)
+	e.Result, e.Error, e.Says = outcome(err), told(err), c.says(e.Way, err)
 	c.end(e)
 	c.wrote(e.Writes[0].Key)
 }

@@ -40,7 +40,7 @@ func (c *client) write(way string, writes []history.Write, run func(writes []his
 	e := c.begin(history.KindWrite, way)
 	e.Writes = writes
 	err := run(writes)
-	e.Result, e.Error = outcome(err), told(err)
+	e.Result, e.Error, e.Says = outcome(err), told(err), c.says(way, err)
 	c.end(e)
 	for _, w := range writes {
 		if e.Result != history.Failed {
@@ -171,7 +171,7 @@ func (c *client) hook(ctx context.Context) {
 	c.one("hook", func(id int64, w *history.Write) error {
 		ctx := withHook(ctx, func(tx *gorm.DB) {
 			e := c.begin(history.KindRead, "in_hook")
-			e.Mode, e.Free = history.Fresh, true // a write belongs on what is current
+			e.Mode, e.Free, e.InTx = history.Fresh, true, true // a write belongs on what is current
 			var r Register
 			_ = c.took(e, int(id), &r, tx.Session(&gorm.Session{NewDB: true}).Select(served).Take(&r, id))
 		})
@@ -202,7 +202,7 @@ func (c *client) place(ctx context.Context) {
 		}
 		e := c.begin(history.KindWrite, "place")
 		e.Invoke, e.Writes = read.Invoke, []history.Write{{Key: key, Value: value}}
-		e.Result, e.Error = outcome(err), told(err)
+		e.Result, e.Error, e.Says = outcome(err), told(err), c.says(e.Way, err)
 		c.end(e)
 		if e.Result != history.Failed {
 			c.wrote(key)
