@@ -107,7 +107,14 @@ func (c *committedRows) Next(dest []driver.Value) error {
 }
 
 // Close implements driver.Rows.
-func (c *committedRows) Close() error { return retry.WithOutcome(c.Rows.Close()) }
+func (c *committedRows) Close() error {
+	err := c.Rows.Close()
+	if err == nil {
+		// A context that ended has closed them already, which is nobody's error by then.
+		err = c.Err()
+	}
+	return retry.WithOutcome(err)
+}
 
 func (c *committedRows) column(i int) *sql.ColumnType {
 	if c.types == nil {

@@ -177,7 +177,11 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		if rt.follow != nil {
 			own++ // it is asked whether it is the primary now
 		}
-		return s.pool, overload.PoolLimit{Name: fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index), MaxOpen: s.pool.Stats().MaxOpenConnections}, own
+		name := fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
+		if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
+			name = fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
+		}
+		return s.pool, overload.PoolLimit{Name: name, MaxOpen: s.pool.Stats().MaxOpenConnections}, own
 	}
 	if rt.follow != nil && rt.follow.of == rt {
 		own++

@@ -13,6 +13,7 @@ type counters struct {
 	causes        [64]atomic.Uint64  // reads run again by retry.Cause
 	conflicts     [16]atomic.Uint64  // by retry.ConflictKind
 	primaryReads  atomic.Uint64
+	replicaReads  atomic.Uint64 // of replicas that were removed too
 	unsure        atomic.Uint64
 	otherHistory  atomic.Uint64
 	voided        atomic.Uint64
@@ -32,6 +33,7 @@ func (rt *router) count(s *server, reason policy.Reason) {
 	switch {
 	case s != nil:
 		s.reads.Add(1)
+		rt.counters.replicaReads.Add(1)
 	case reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement:
 		rt.counters.primaryReads.Add(1)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -245,16 +246,26 @@ func (f *follower) promoted(replica int, standby bool) {
 func (rt *router) strays() (found []int) {
 	f := rt.follow
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, since := range f.promote {
+	promoted := maps.Clone(f.promote)
+	f.mu.Unlock()
+	for i, since := range promoted {
 		if since.IsZero() || time.Since(since) < strayAfter {
 			continue
 		}
+		// Not under f.mu, which an election takes after the watch's own lock.
 		if server, writable := rt.monitor.Writable(i); writable && !f.watch.Knows(server) {
-			f.promote[i] = time.Time{}
 			found = append(found, i)
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found = slices.DeleteFunc(found, func(i int) bool {
+		changed := f.promote[i] != promoted[i]
+		if !changed {
+			f.promote[i] = time.Time{}
+		}
+		return changed
+	})
 	slices.Sort(found)
 	return found
 }

@@ -132,18 +132,9 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 // it: no connection to it is left. It is named as for Drain. When ctx ends before
 // its reads have, they are broken off and run elsewhere; that is no error.
 func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
-	p.adding.Lock()
-	_, err := p.changeable("RemoveReplica", "")
-	var found []member
-	if err == nil {
-		found, err = p.named(name)
-	}
-	p.adding.Unlock()
+	found, err := p.takeOut(name, true)
 	if err != nil {
 		return err
-	}
-	for _, m := range found {
-		m.router.monitor.Drain(m.server.index, true)
 	}
 	for _, m := range found {
 		_ = m.server.idle(ctx) // nobody else has to wait for that
@@ -155,9 +146,6 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	}
 	var errs []error
 	for _, m := range found {
-		if !m.server.gone.CompareAndSwap(false, true) {
-			continue // somebody else has removed it meanwhile
-		}
 		m.router.monitor.Remove(m.server.index)
 		p.connections.forget(m.router, m.server)
 		errs = append(errs, m.server.close())

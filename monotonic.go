@@ -33,23 +33,34 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 		return
 	}
 	for _, q := range plugins.sharing(rt) {
-		next := &sight{capture: q.monitor.NextCapture(), insert: s == nil}
 		seen := &m.session.ledgerOf(q).seen
-		if q != rt || s == nil {
-			seen.Store(next)
-			continue
-		}
-		next.generation = generation
+		capture := q.monitor.NextCapture()
 		for {
 			old := seen.Load()
-			next.server, next.insert = s, false
-			if old != decided && (old == nil || old.server != s || old.generation != generation) {
-				next.server, next.insert = nil, old != nil && old.insert
+			next := &sight{capture: capture, insert: s == nil}
+			known := old == decided || old != nil && old.server == s && old.generation == generation
+			switch {
+			case q == rt && s != nil && known:
+				next.server, next.generation = s, generation
+			case old != nil && s != nil:
+				next.insert = old.insert
+			}
+			if old != nil && old.capture > capture {
+				// A read that ended later was recorded before this one.
+				next.capture, next.insert = old.capture, next.insert || old.insert
 			}
 			if seen.CompareAndSwap(old, next) {
 				break
 			}
 		}
+	}
+}
+
+// shownThere records what a statement has shown that ran on the primary for what it
+// is: a locking read, the first half of a write.
+func (r *route) shownThere(ctx context.Context, err error) {
+	if err == nil {
+		r.router.shown(marksOf(ctx), nil, 0, nil)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/policy"
@@ -20,12 +21,9 @@ import (
 // replica is out of service all the same, until [Plugin.Resume]. The monitor goes
 // on asking it over a connection of its own.
 func (p *Plugin) Drain(ctx context.Context, name string) error {
-	found, err := p.named(name)
+	found, err := p.takeOut(name, false)
 	if err != nil {
 		return err
-	}
-	for _, m := range found {
-		m.router.monitor.Drain(m.server.index, true)
 	}
 	var errs []error
 	for _, m := range found {
@@ -34,14 +32,36 @@ func (p *Plugin) Drain(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
+// takeOut takes the replicas of a name out of service, for good where they are to
+// be removed. The place of a replica must not become another's meanwhile.
+func (p *Plugin) takeOut(name string, forGood bool) ([]member, error) {
+	p.adding.Lock()
+	defer p.adding.Unlock()
+	if forGood {
+		if _, err := p.changeable("RemoveReplica", ""); err != nil {
+			return nil, err
+		}
+	}
+	found, err := p.named(name)
+	for _, m := range found {
+		m.server.gone.Store(forGood)
+		m.router.monitor.Drain(m.server.index, true)
+		m.server.out.Store(true) // after the news, so that what does not begin is decided by them
+	}
+	return found, err
+}
+
 // Resume puts a replica back into service that [Plugin.Drain] took out of it. It
 // starts slowly, see monitor.Health.
 func (p *Plugin) Resume(name string) error {
+	p.adding.Lock()
+	defer p.adding.Unlock()
 	found, err := p.named(name)
 	if err != nil {
 		return err
 	}
 	for _, m := range found {
+		m.server.out.Store(false)
 		m.router.monitor.Drain(m.server.index, false)
 	}
 	return nil
@@ -110,9 +130,14 @@ func (s *server) idle(ctx context.Context) error {
 	}
 }
 
+// idleLimits is held while the limit of a pool is not what the application has set.
+var idleLimits sync.Mutex
+
 // closeIdle closes the idle connections of a pool, and leaves its limits as they
 // are: the application may have set them, see [Plugin.Pools].
 func closeIdle(db *sql.DB) {
+	idleLimits.Lock()
+	defer idleLimits.Unlock()
 	limit := reflect.ValueOf(db).Elem().FieldByName("maxIdleCount")
 	if !limit.IsValid() || !limit.CanInt() {
 		return // they go with the next read, or when they have been idle for long

@@ -209,6 +209,9 @@ func (p *Plugin) Close(ctx context.Context) error {
 			for _, rt := range p.routers() {
 				rt.closed.Store(true)
 			}
+			for _, rt := range p.routers() {
+				rt.forgetPrepared() // on pools that are about to be closed
+			}
 			p.closeErr = p.release()
 		})
 	}()

@@ -49,6 +49,10 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		trial := r.trial
 		r.trial, r.began = false, time.Since(processStart)
 		err = s.try(attempt, trial)
+		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
+			r.attempts-- // it has not run
+			continue
+		}
 		late := r.over()
 		if err == nil {
 			rt.monitor.Served(s.index, trial)
@@ -99,8 +103,14 @@ func (s *server) try(attempt func(s *server) error, trial bool) error {
 			s.trial.Store(false)
 		}
 	}()
+	if s.out.Load() {
+		// Decided before an operator took it away, who now waits for nothing any more.
+		return errOutOfService
+	}
 	return attempt(s)
 }
+
+var errOutOfService = errors.New("readsplit: the replica was taken out of service")
 
 // failed judges an error of a replica: whether the read may run again, and the
 // reason when that must be on the primary.
@@ -195,18 +205,22 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonParent, nil
 	}
 	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
+	shadowed := rt.plugin.shadowed()
+	if shadowed && d.Target == policy.Refuse {
+		err = nil // the primary says by itself that it cannot be reached
+	}
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	d = r.aside(q, d, snap)
-	if d.Target == policy.ToPrimary && r.tries && parent == nil && !rt.plugin.shadowed() {
-		d = r.tryEjected(q, snap, d)
-	}
-	if rt.plugin.shadowed() {
+	switch {
+	case shadowed:
 		rt.shadow(q, snap, d)
-		if d.Target == policy.ToReplica {
+		if d.Target != policy.ToPrimary {
 			d = policy.Decision{Reason: policy.ReasonShadow}
 		}
+	case d.Target == policy.ToPrimary && r.tries && parent == nil:
+		d = r.tryEjected(q, snap, d)
 	}
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
@@ -271,14 +285,24 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		parent = nil
 	}
 	anywhere := q.Exclude
-	if rt.monotonic(m) && q.Mode != policy.AnyReplica && parent == nil {
+	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
 		*seen = s
-		if s != nil {
-			if d, ok := s.again(rt, q, snap, now); ok {
-				q.stays = true
-				return d, snap, nil
+		if m.session.open.Load() > 0 {
+			// A transaction on the primary is open, and shows what is not recorded yet.
+			s = &sight{capture: rt.monitor.NextCapture(), insert: true}
+		}
+		switch {
+		case s == nil:
+		case parent != nil && s.server == parent.at && s.generation == parent.generation:
+			// The parent's replica has shown everything.
+		default:
+			if parent == nil {
+				if d, ok := s.again(rt, q, snap, now); ok {
+					q.stays = true
+					return d, snap, nil
+				}
 			}
 			if rt.needsClaims(q) {
 				rt.demandSeen(ctx, l, s, q, deadline)

@@ -180,7 +180,8 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 		switch {
 		case err == nil:
 			return nil
-		case s == nil && r.prepared != nil && r.router.prepared == nil && err.Error() == "sql: statement is closed":
+		case s == nil && r.prepared != nil && r.router.prepared == nil && (err.Error() == "sql: statement is closed" ||
+			r.router.closed.Load() && err.Error() == "sql: database is closed"):
 			r.prepared.Stmts.Delete(text)
 		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
 			r.router.counters.retried(retry.CauseStalePlan)
@@ -233,6 +234,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	r.toPrimary(info)
 	sent := ctx.Err() == nil // else database/sql sends nothing: nothing is unknown
 	_ = run(nil)
+	r.shownThere(ctx, err)
 	if sent {
 		err = r.settle(ctx, info, err)
 	}
@@ -260,6 +262,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 		r.toPrimary(info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
 		_ = run(nil)
+		r.shownThere(ctx, err)
 	}
 	r.rows = rows
 	if err != nil && r.wrote {
@@ -304,6 +307,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 		r.toPrimary(info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
 		_ = run(nil)
+		r.shownThere(ctx, row.Err())
 	}
 	if r.wrote {
 		if err := row.Err(); err != nil {

@@ -288,9 +288,7 @@ func (rt *router) release() error {
 		}
 	}
 	for _, s := range rt.replicas() {
-		if !s.gone.Load() {
-			errs = append(errs, s.close())
-		}
+		errs = append(errs, s.close())
 	}
 	if rt.prepared != nil {
 		rt.prepared.close()

@@ -21,7 +21,8 @@ import (
 type server struct {
 	name     string
 	index    int
-	gone     atomic.Bool // removed
+	gone     atomic.Bool // removed, or about to be
+	out      atomic.Bool // taken out of service: nothing begins there
 	dialer   *dialer
 	pool     *sql.DB
 	prepared *statements // for statements that come in prepared mode

@@ -174,7 +174,6 @@ func (rt *router) status() Status {
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
 		st.Replicas = append(st.Replicas, rs)
-		st.ReplicaReads += rs.Reads
 	}
 	c := &rt.counters
 	for i := range c.reasons {
@@ -193,7 +192,7 @@ func (rt *router) status() Status {
 		}
 	}
 	st.KeepConflicting = rt.conflicts.Avoided(now)
-	st.PrimaryReads = c.primaryReads.Load()
+	st.PrimaryReads, st.ReplicaReads = c.primaryReads.Load(), c.replicaReads.Load()
 	if t := rt.plugin.traffic.Load(); t != nil {
 		st.Traffic = *t
 	}
