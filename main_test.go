@@ -183,15 +183,30 @@ func served(t testing.TB, db *gorm.DB) string {
 func ask[T any](t testing.TB, s *testenv.Server, question string, args ...any) T {
 	t.Helper()
 	var answer T
-	require.NoError(t, s.DB().QueryRowContext(limit(t), question, args...).Scan(&answer), s.Name())
+	require.NoError(t, unsent(func() error {
+		return s.DB().QueryRowContext(limit(t), question, args...).Scan(&answer)
+	}), s.Name())
 	return answer
 }
 
 // execOn runs a statement on a server of a cluster, past the plugin.
 func execOn(t testing.TB, s *testenv.Server, statement string, args ...any) {
 	t.Helper()
-	_, err := s.DB().ExecContext(limit(t), statement, args...)
-	require.NoError(t, err, s.Name())
+	require.NoError(t, unsent(func() error {
+		_, err := s.DB().ExecContext(limit(t), statement, args...)
+		return err
+	}), s.Name())
+}
+
+// unsent runs f again while it has sent nothing: a test before this one may have
+// stopped the server, and left connections in its pool that pgx finds closed.
+func unsent(f func() error) (err error) {
+	for range 5 {
+		if err = f(); err == nil || err.Error() != "conn closed" {
+			break
+		}
+	}
+	return err
 }
 
 // limit is a context that no step of a test should outlast.
