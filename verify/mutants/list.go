@@ -97,8 +97,8 @@ var All = []Mutant{
 		Mistake: "a write whose outcome is unknown is run again",
 		Edits: []Edit{{
 			"route.go",
-			"_ = run(nil)\n\tif sent {\n",
-			"if _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t_ = run(nil)\n\t}\n\tif sent {\n",
+			"_ = run(nil)\n\tr.shownThere(ctx, err)\n\tif sent {\n",
+			"if _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t_ = run(nil)\n\t}\n\tr.shownThere(ctx, err)\n\tif sent {\n",
 		}},
 		Args: "-faults lose_answers -ways exec,take,find,place",
 	},
@@ -245,8 +245,8 @@ var All = []Mutant{
 		Mistake: "a write that returns rows, and whose outcome is unknown, is run again",
 		Edits: []Edit{{
 			"route.go",
-			"\t\t_ = run(nil)\n\t}\n\tr.rows = rows",
-			"\t\tif _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t\t_ = run(nil)\n\t\t}\n\t}\n\tr.rows = rows",
+			"\t\t_ = run(nil)\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",
+			"\t\tif _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t\t_ = run(nil)\n\t\t}\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",
 		}},
 		Args: "-faults lose_answers -ways returning,clause_returning,take,place",
 	},
