@@ -209,8 +209,8 @@ func (p *Plugin) Close(ctx context.Context) error {
 			for _, rt := range p.routers() {
 				rt.closed.Store(true)
 			}
-			for _, rt := range p.routers() {
-				rt.forgetPrepared() // on pools that are about to be closed
+			if p.main != nil && p.main.owns() {
+				p.main.forgetPrepared() // on a pool that is about to be closed
 			}
 			p.closeErr = p.release()
 		})

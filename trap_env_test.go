@@ -211,6 +211,7 @@ func (x *trap) titles(t testing.TB) []string {
 // reads from a replica does not see it, and nothing that comes later.
 func (x *trap) stale(t testing.TB) {
 	t.Helper()
+	t.Cleanup(func() { require.NoError(t, x.cluster.UndoAll()) })
 	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
 	for _, s := range x.cluster.Replicas() {
 		_, err := s.PauseReplay(limit(t))
