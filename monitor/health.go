@@ -127,6 +127,13 @@ func (m *Monitor) Served(i int, trial bool) {
 	}
 }
 
+// recovers is comesBack of a server that was down, or of its next run: what failed
+// before says nothing of it. The caller holds Monitor.mu.
+func (r *replica) recovers() {
+	r.health.until, r.health.last = time.Time{}, 0
+	r.comesBack()
+}
+
 // comesBack starts r slowly from now on. The caller holds Monitor.mu.
 func (r *replica) comesBack() {
 	r.since = time.Now()

@@ -66,6 +66,33 @@ func TestEjection(t *testing.T) {
 	})
 }
 
+// A server that was down, or restarted, begins anew: what failed while it went says
+// nothing of it.
+func TestEjectionEndsWithARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		s := w.standbys[0]
+		m := w.start(t, func(c *monitor.Config) { c.Health.Eject, c.Health.MaxEject = time.Hour, time.Hour })
+		eject := func() {
+			for range 3 {
+				m.Struck(0, false, errRead)
+			}
+			require.True(t, time.Now().Before(replica(m, 0).EjectedUntil))
+		}
+		eject()
+		s.breaks(errRefused)
+		pass(2 * time.Second)
+		s.breaks(nil)
+		pass(3 * longest)
+		assert.True(t, replica(m, 0).Up)
+		assert.True(t, replica(m, 0).EjectedUntil.IsZero(), "it was down")
+		eject()
+		w.change(func() { s.state.Started++ })
+		pass(2 * longest)
+		assert.True(t, replica(m, 0).EjectedUntil.IsZero(), "another run of it answers")
+	})
+}
+
 func TestNobodyIsEjected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(1)

@@ -301,7 +301,7 @@ func (r *replica) next() {
 // that was based on it invalid. The caller holds Monitor.mu.
 func (r *replica) void(now lsn.Server) {
 	r.next()
-	r.since = time.Now()
+	r.recovers()
 	r.server = now
 	r.known = 0
 	r.replayedAt = time.Time{}
@@ -400,7 +400,7 @@ func (r *replica) alive() {
 	r.fails, r.dead = 0, false
 	if wasDead {
 		r.m.mu.Lock()
-		r.since = time.Now()
+		r.recovers()
 		r.m.mu.Unlock()
 	}
 	if wasDead && r.m.cfg.OnAlive != nil {
