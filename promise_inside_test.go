@@ -84,7 +84,7 @@ func TestStraysDuringElections(t *testing.T) {
 			looked.Add(1)
 		}
 	}()
-	deadline := time.NewTimer(3 * time.Second)
+	deadline := time.NewTimer(1500 * time.Millisecond)
 	defer deadline.Stop()
 	<-deadline.C
 	close(stop)
@@ -111,7 +111,7 @@ func TestConcurrentReadsDoNotForgetWhatWasShown(t *testing.T) {
 	rt.monitor.Start()
 	defer rt.monitor.Close()
 	m := &marks{session: NewSession()}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	var all sync.WaitGroup
 	all.Go(func() {
