@@ -9,14 +9,6 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-const (
-	// tokenLifetime is how long a token counts. A position that is older proves
-	// nothing that the lag bound does not prove already.
-	tokenLifetime = time.Hour
-	// tokenWait is the longest that Token waits for a capture.
-	tokenWait = time.Second
-)
-
 // wrote records a write that was acknowledged: for the session, if there is
 // one, for everybody in this process who has none, and, when there is no session
 // or the schema changed, for every session of the process. insert says that the
@@ -38,9 +30,7 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 			m.session.ledgerOf(q).claim.update(after)
 		}
 	}
-	if m.request != nil {
-		m.request.wrote.Store(true)
-	}
+	m.written()
 }
 
 // unsure records an event whose outcome is unknown: whoever may have written
@@ -59,9 +49,7 @@ func (rt *router) unsure(m *marks) {
 			m.session.ledgerOf(q).claim.update(after)
 		}
 	}
-	if m.request != nil {
-		m.request.wrote.Store(true)
-	}
+	m.written()
 	rt.counters.unsure.Add(1)
 }
 
@@ -80,6 +68,9 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 	if m.session == nil {
 		if q.Mode != policy.Stale {
 			at = rt.claimed(ctx, &rt.process, true, q, deadline)
+			if t := rt.claimed(ctx, &rt.heard, true, q, deadline); t.After(at) {
+				at = t
+			}
 		}
 		return at
 	}
@@ -88,6 +79,9 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 		rt.acceptTokens(m.session, l)
 	}
 	at = rt.claimed(ctx, &l.claim, false, q, deadline)
+	if q.Unsure || q.Foreign {
+		m.session.changed.Store(true) // whoever has its token should know
+	}
 	if q.Mode != policy.Stale {
 		if t := rt.claimed(ctx, &rt.unscoped, true, q, deadline); t.After(at) {
 			at = t
@@ -138,7 +132,8 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	}
 	if c.Verify != 0 {
 		if c = rt.verify(ctx, r, c, deadline); c.Verify != 0 {
-			q.Pending = true
+			// Without the primary anybody's token could keep all reads from the replicas.
+			q.Pending = r != &rt.heard || !rt.lost()
 			return time.Time{}
 		}
 		if !c.Unsure.IsZero() {
@@ -253,7 +248,13 @@ func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, dea
 			return now
 		}
 		now.Verify = 0
-		if foreign {
+		switch {
+		case !foreign:
+		case r == &rt.heard:
+			// One forged token must not send everybody to the primary, nor hide the
+			// others: whatever they said lies before what the primary has now.
+			now.Position = pos
+		default:
 			now.Position = lsn.Position{}
 			now.Unsure = until
 		}
@@ -263,140 +264,4 @@ func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, dea
 		rt.counters.tokensForeign.Add(1)
 	}
 	return &checked
-}
-
-// acceptTokens judges the tokens that were joined to s and that p has not seen
-// yet. What cannot be trusted makes the session unsure and is counted; it is
-// never an error.
-func (rt *router) acceptTokens(s *Session, l *ledger) {
-	s.mu.Lock()
-	done := int(l.accepted.Load())
-	tokens := s.tokens[done:]
-	s.mu.Unlock()
-	for _, text := range tokens {
-		rt.acceptToken(s, l, text)
-	}
-	l.accepted.Store(int32(done + len(tokens)))
-}
-
-func (rt *router) acceptToken(s *Session, l *ledger, text string) {
-	now := time.Now()
-	window := now.Add(rt.cfg.StickyWindow)
-	doubt := func(until time.Time) {
-		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) })
-	}
-	t, err := rt.keys.Decode(text, now)
-	expired := isExpired(err)
-	if err != nil && !expired {
-		rt.counters.tokensRefused.Add(1)
-		doubt(window)
-		return
-	}
-	if expired {
-		rt.counters.tokensExpired.Add(1)
-	}
-	h := rt.history()
-	switch {
-	case t.Unsure.After(now):
-		// Until then and no longer, or a user who comes often would never leave the
-		// primary again; and no longer than a window from now: the other process's
-		// clock may be wrong.
-		if t.Unsure.Before(window) {
-			doubt(now.Add(t.Unsure.Sub(now)))
-		} else {
-			doubt(window)
-		}
-	case !t.Unsure.IsZero():
-		// The doubt is over, but what it was about may have happened: the session
-		// sees at least what the primary has now.
-		next := rt.monitor.NextCapture()
-		l.claim.update(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) })
-	}
-	known := false
-	for _, pos := range t.Positions {
-		switch {
-		case pos.System != h.System:
-			if plugins.knows(pos.System) {
-				known = true
-			} else {
-				s.carry(pos) // of a database that only others know
-			}
-			continue
-		case pos.History == h:
-			next := rt.monitor.NextCapture()
-			l.claim.update(func(c session.Claim) session.Claim {
-				joined, ok := c.Join(pos, next, now)
-				if !ok {
-					return c.AfterUnsure(window, now)
-				}
-				return joined
-			})
-		case !expired:
-			rt.counters.tokensForeign.Add(1)
-			doubt(window)
-		}
-		known = true
-	}
-	if !known && len(t.Positions) > 0 && !expired {
-		rt.counters.tokensForeign.Add(1)
-		doubt(window)
-	}
-}
-
-// addToToken adds l's claim to t.
-func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *session.Token) {
-	var q policy.Query
-	deadline := time.Now().Add(tokenWait)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
-	rt.sweepOpen(&q, &marks{session: s})
-	if l.accepted.Load() < s.joined.Load() {
-		rt.acceptTokens(s, l)
-	}
-	rt.claimed(ctx, &l.claim, false, &q, deadline)
-	if seen := l.seen.Load(); seen != nil && rt.monotonic(&marks{session: s}) {
-		// Whoever gets the token reads on other servers.
-		held := query{Query: q}
-		rt.demandSeen(ctx, l, seen, &held, deadline)
-		q = held.Query
-	}
-	until := time.Now().Add(rt.cfg.StickyWindow)
-	switch doubt := l.claim.load().Unsure; {
-	case q.Pending || q.Foreign:
-		later(&t.Unsure, until)
-	case q.Unsure && doubt.Before(until):
-		later(&t.Unsure, doubt) // as it stands: a token must not make it longer
-	case q.Unsure:
-		later(&t.Unsure, until)
-	}
-	if !q.Need.Zero() && !addPosition(t, q.Need) {
-		later(&t.Unsure, until)
-	}
-}
-
-// later moves t on to u.
-func later(t *time.Time, u time.Time) {
-	if u.After(*t) {
-		*t = u
-	}
-}
-
-// addPosition adds a position to a token, or takes its place where the token has
-// an earlier one of the same history: two plugins can stand over one primary.
-// It reports false when there is no room.
-func addPosition(t *session.Token, p lsn.Position) bool {
-	for i, have := range t.Positions {
-		if have.System == p.System {
-			if lsn.Compare(have, p) == lsn.Before {
-				t.Positions[i] = p
-			}
-			return true
-		}
-	}
-	if len(t.Positions) == session.MaxPositions {
-		return false
-	}
-	t.Positions = append(t.Positions, p)
-	return true
 }

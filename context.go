@@ -28,6 +28,16 @@ type request struct {
 	held  atomic.Pointer[heldServer]
 }
 
+// written notes that something was written, or may have been.
+func (m *marks) written() {
+	if m.request != nil {
+		m.request.wrote.Store(true)
+	}
+	if m.session != nil {
+		m.session.changed.Store(true)
+	}
+}
+
 type marksKey struct{}
 
 // noMarks is what an unmarked context says.
