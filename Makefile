@@ -72,9 +72,11 @@ verify-dbresolver: deps bin/verify
 verify-mutants: deps bin/verify
 	@bin/verify mutants -root . -pg $(PG) -seed $(SEED) $(VERIFY)
 
+# The cache is this checkout's own: what it remembers of another one, which had the
+# same files, names files that may be gone.
 .PHONY: lint
 lint: vet fmt
-	go run $(GOLANGCI) run $(modules)
+	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/lint-cache go run $(GOLANGCI) run $(modules)
 
 .PHONY: cluster
 cluster: deps
