@@ -36,8 +36,7 @@ deps:
 
 .PHONY: test
 test: deps vet fmt
-	@# At most two packages at a time: each starts servers of its own.
-	READSPLIT_PG=$(PG) go test -race -shuffle=on -count=1 -p 2 $(modules)
+	@scripts/test.sh $(PG) $(modules)
 
 .PHONY: vet
 vet:

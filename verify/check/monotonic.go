@@ -91,7 +91,7 @@ func (s *seen) read(i int, e *history.Event, replica bool) {
 			}
 			held = held || old.binds
 			text, less := s.less(r, now, old)
-			if less && old.binds {
+			if less && old.binds && !s.ahead(e, r, old) {
 				s.j.violation(Backwards, append(old.via.events(), old.event, i), "%s", text)
 			} else if less {
 				s.j.report.WentBackwards++
@@ -125,6 +125,27 @@ func (s *seen) sight(i int, r history.Read) (now sight, ok bool) {
 		return now, true
 	}
 	return sight{}, false
+}
+
+// ahead reports whether a read on the primary may not have shown yet what a standby
+// had shown before: a commit record is on its way to the standbys before the primary
+// lets new readers see what it commits, and nothing says when it does but the
+// acknowledgement.
+func (s *seen) ahead(e *history.Event, r history.Read, old sight) bool {
+	if on := server(e, r); on == "" || on != s.j.primaryAt(e.Invoke, e.Return) {
+		return false
+	}
+	if history.IsRegister(r.Key) {
+		return s.j.registers[r.Key].known[old.version-1] > e.Invoke
+	}
+	l := s.j.list(r.Key)
+	have := set(r.Values)
+	for _, v := range old.values {
+		if known, ok := l.known[v]; !have[v] && ok && known <= e.Invoke {
+			return false // this one was there
+		}
+	}
+	return true
 }
 
 // less reports whether a read shows less than what was seen before.
