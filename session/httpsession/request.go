@@ -97,7 +97,7 @@ func (q *request) tell(h http.Header, now bool) {
 	if t.Expires.IsZero() {
 		return // nothing to see
 	}
-	if changed || len(q.debts) > 0 {
+	if now || q.did() || len(q.debts) > 0 {
 		t = q.keep(t)
 	}
 	q.of.carry(q, h, t)
@@ -116,18 +116,21 @@ func (q *request) export(now bool) session.Token {
 	return q.session.ExportNow()
 }
 
+// did reports whether the session did something of its own, beside what it was told.
+func (q *request) did() bool {
+	writes, shown := q.session.Moves()
+	return writes > 0 || shown > 0 || q.unsafe && q.session.Changed()
+}
+
 // own reports whether the response tells what no other response can tell: something
 // that its own request did.
 func (q *request) own() bool {
-	writes, shown := q.session.Moves()
-	switch {
-	case writes > 0:
-		return true
-	case q.over:
-		return false // it is in doubt, which says all the rest
-	default:
-		return shown > 0 || q.unsafe && q.session.Changed()
+	if !q.over {
+		return q.did()
 	}
+	// It is in doubt, which says all but what was written.
+	writes, _ := q.session.Moves()
+	return writes > 0
 }
 
 // late reports whether the session wrote after the response had told everything.

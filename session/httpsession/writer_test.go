@@ -369,7 +369,8 @@ func TestHijack(t *testing.T) {
 			set, _ := tokens(got.res)
 			assert.Equal(t, []string{"w"}, set)
 			<-done
-			assert.Eventually(t, func() bool { return s.Stats().Late == 1 }, wait, tick)
+			require.Eventually(t, func() bool { return s.handling.Load() == 0 }, wait, tick)
+			assert.Equal(t, uint64(1), s.Stats().Late)
 			assert.Equal(t, uint64(1), s.Stats().Hijacked)
 			assert.Len(t, log.with("after its response had gone out"), 1)
 		})
