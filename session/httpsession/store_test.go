@@ -168,6 +168,12 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	}
 	assert.Len(t, s.debts.byUser, 1)
 	assert.Len(t, s.debts.byUser["ann"], 1, "the newer says what the older said")
+
+	// Other processes know nothing of it: the cookie says so.
+	s, _ = faked(t, Options{Store: m, User: named})
+	res, _ := by(s, "ann", "POST", "/a")
+	set, _ := tokens(res)
+	assert.Equal(t, []string{"a." + unsure}, set)
 }
 
 // Users who wrote nothing leave nothing behind while the store is down.
