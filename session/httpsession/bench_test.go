@@ -36,7 +36,7 @@ func BenchmarkHandler(b *testing.B) {
 		_, _ = w.Write([]byte("hello"))
 	})
 	rec := httptest.NewRecorder()
-	sessions.Handler(writes).ServeHTTP(rec, httptest.NewRequest("POST", "/", nil))
+	sessions.Handler(writes).ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", nil))
 	cookie := rec.Result().Cookies()[0]
 	request := func(method, url string, cookies int) *http.Request {
 		r := httptest.NewRequest(method, url, nil)

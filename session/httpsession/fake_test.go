@@ -221,8 +221,8 @@ func (l *lines) with(text string) []string {
 }
 
 // tokens returns what the cookies that a response sets say, and how many it removes.
-func tokens(res *http.Response) (set []string, removed int) {
-	for _, c := range res.Cookies() {
+func tokens(h http.Header) (set []string, removed int) {
+	for _, c := range (&http.Response{Header: h}).Cookies() {
 		if !ours(defaultName, c.Name) {
 			continue
 		}
