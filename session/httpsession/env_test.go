@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,6 +117,11 @@ func database(t testing.TB) (c *testenv.Cluster, dsns []string) {
 	return c, dsnsOf(c)
 }
 
+var customers atomic.Int64
+
+// customer returns a customer whom no other test has.
+func customer(name string) string { return fmt.Sprint(name, customers.Add(1)) }
+
 // exampleDB is the database for an example.
 func exampleDB() (db *gorm.DB, done func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -129,6 +135,7 @@ func exampleDB() (db *gorm.DB, done func()) {
 	must(makeDatabase(ctx, shared.cluster))
 	db, plugin, err := open(dsnsOf(shared.cluster))
 	must(err)
+	must(db.Exec("DELETE FROM orders WHERE customer = 'carol'").Error) // of an earlier run
 	pool, err := db.DB()
 	must(err)
 	return db, func() {
