@@ -178,17 +178,17 @@ func fill(tb testing.TB, users int) (*session.Memory, float64) {
 func userName(i int) string { return fmt.Sprintf("user-%d@example.com", i) }
 
 func TestMemoryOfAMillionUsers(t *testing.T) {
-	const users = 1_000_000
+	const users = million
 	m, bytes := fill(t, users)
 	t.Logf("%.0f bytes per user", bytes)
-	assert.Less(t, bytes, 120.0, "bytes per user")
+	assert.Less(t, bytes, 130.0, "bytes per user")
 	for i := range users {
 		if i%1000 == 0 {
 			require.Equal(t, lsn.LSN(i+1), load(t, m, userName(i)).Positions[0].LSN)
 		}
 	}
 	allocs := testing.AllocsPerRun(1000, func() { _, _ = m.Load(t.Context(), "user-77@example.com") })
-	assert.LessOrEqual(t, allocs, 1.0, "the slice of positions")
+	assert.LessOrEqual(t, allocs, 1+forgotten, "the slice of positions")
 	runtime.KeepAlive(m)
 }
 
