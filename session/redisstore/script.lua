@@ -18,9 +18,12 @@
 
 -- Where writes are refused, a write of somebody else's may have been lost. PERSIST of
 -- a key without a time to live is a write that changes nothing and is not replicated.
-local refused = redis.pcall('PERSIST', KEYS[1])
-if type(refused) == 'table' then
-	return refused
+-- Not for Advance: after a first write a script may go beyond the server's memory.
+if not ARGV[3] then
+	local refused = redis.pcall('PERSIST', KEYS[1])
+	if type(refused) == 'table' then
+		return refused
+	end
 end
 
 local clock = redis.call('TIME')
@@ -35,7 +38,7 @@ local evicted = info('stats', 'evicted_keys:(%d+)')
 
 local marker = redis.pcall('HMGET', KEYS[1], 'id', 'evicted', 'lost', 'life')
 if marker.err then
-	redis.call('DEL', KEYS[1])
+	redis.pcall('DEL', KEYS[1])
 	marker = {false, false, false, false}
 end
 
@@ -62,7 +65,7 @@ if why ~= '' and why ~= 'blind' or life ~= known then
 	local kept = redis.pcall('HSET', KEYS[1], 'id', id or '', 'evicted', evicted or '',
 		'lost', string.format('%.0f', lost), 'life', string.format('%.0f', life))
 	if type(kept) == 'table' then
-		redis.call('DEL', KEYS[1]) -- out of memory: a marker that is missing says the same
+		redis.pcall('DEL', KEYS[1]) -- out of memory: a marker that is missing says the same
 	end
 end
 
@@ -139,7 +142,7 @@ if ARGV[3] then
 	local value = string.format('1;%.0f;%.0f;', unsure, doubted) .. body
 	local kept = redis.pcall('SET', KEYS[2], value, 'PX', string.format('%.0f', ends))
 	if kept.err then
-		redis.call('DEL', KEYS[1]) -- out of memory: from now on everybody of this bucket is unsure
+		redis.pcall('DEL', KEYS[1]) -- out of memory: from now on everybody of this bucket is unsure
 		return kept
 	end
 end
