@@ -113,7 +113,12 @@ func (s *Store) payAll(ctx context.Context, list map[byte]uint64) bool {
 		if err != nil {
 			return false
 		}
-		s.debts.paid(bucket, debt)
+		s.paid(bucket, debt)
 	}
 	return true
+}
+
+func (s *Store) paid(bucket byte, debt uint64) {
+	s.debts.paid(bucket, debt)
+	s.reported.Add(1)
 }

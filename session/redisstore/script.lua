@@ -13,60 +13,70 @@
 -- ARGV[4]  in how many ms its doubt ends, maybe below 0; "": it is not unsure,
 -- ARGV[5]  and its positions, 28 bytes each: system 8, timeline 4, incarnation 8, LSN 8
 --
--- Answers {how a loss was noticed, ms until the loss no longer counts, ms since it was
--- noticed, ms until the token ends, 1 if it is unsure, in how many ms that ends, positions}.
+-- Answers Load with {how a loss was noticed, ms until the loss no longer counts, ms since
+-- it was noticed, ms until the token ends, 1 if it is unsure, in how many ms that ends,
+-- positions}, and Advance with an OK.
 
--- Where writes are refused, a write of somebody else's may have been lost. PERSIST of
--- a key without a time to live is a write that changes nothing and is not replicated.
--- Not for Advance: after a first write a script may go beyond the server's memory.
-if not ARGV[3] then
+local load = not ARGV[3]
+if load then
+	-- Where writes are refused, a write of somebody else's may have been lost. PERSIST of
+	-- a key without a time to live is a write that changes nothing and is not replicated.
+	-- Not for Advance: after a first write a script may go beyond the server's memory.
 	local refused = redis.pcall('PERSIST', KEYS[1])
 	if type(refused) == 'table' then
 		return refused
 	end
 end
+if ARGV[2] == '1' then
+	redis.pcall('DEL', KEYS[1])
+end
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
-local function info(section, pattern)
-	local text = redis.pcall('INFO', section)
-	return type(text) == 'string' and string.match(text, pattern) or nil
-end
-local id = info('replication', 'master_replid:(%w+)')
-local evicted = info('stats', 'evicted_keys:(%d+)')
-
 local marker = redis.pcall('HMGET', KEYS[1], 'id', 'evicted', 'lost', 'life')
-if marker.err then
+if marker.err then -- somebody else's
 	redis.pcall('DEL', KEYS[1])
 	marker = {false, false, false, false}
 end
-
 local known = tonumber(marker[4] or nil)
 local life = math.max(known or 0, tonumber(ARGV[1]))
-local lost = tonumber(marker[3] or nil) or 0
-local why = ''
-if ARGV[2] == '1' then
-	why = 'reported'
-elseif not id or not evicted then
-	why = 'blind'
-elseif not marker[1] then
-	why = 'empty'
-elseif marker[1] ~= id then
-	why = 'history'
-elseif marker[2] ~= evicted then
-	why = 'evicted'
+
+-- What a server says of itself, found without a pattern: the text is long.
+local function info(section, field)
+	local text = redis.pcall('INFO', section)
+	if type(text) == 'string' then
+		local _, last = string.find(text, field, 1, true)
+		return last and string.match(text, '^%w+', last + 1)
+	end
 end
-if why ~= '' then
-	lost = now
+
+local why, lost, id, evicted = '', tonumber(marker[3] or nil) or 0
+if load then
+	id, evicted = info('replication', 'master_replid:'), info('stats', 'evicted_keys:')
+	if not id or not evicted then
+		why = 'blind'
+	elseif not marker[1] then
+		why = 'empty'
+	elseif marker[1] ~= id then
+		why = 'history'
+	elseif marker[2] ~= evicted then
+		why = 'evicted'
+	end
+	if why ~= '' then
+		lost = now
+	end
 end
--- A server that does not say who it is is asked again by the next call.
-if why ~= '' and why ~= 'blind' or life ~= known then
-	local kept = redis.pcall('HSET', KEYS[1], 'id', id or '', 'evicted', evicted or '',
+if load and why ~= '' and why ~= 'blind' then -- who is blind is asked again by the next call
+	local kept = redis.pcall('HSET', KEYS[1], 'id', id, 'evicted', evicted,
 		'lost', string.format('%.0f', lost), 'life', string.format('%.0f', life))
 	if type(kept) == 'table' then
-		redis.pcall('DEL', KEYS[1]) -- out of memory: a marker that is missing says the same
+		redis.pcall('DEL', KEYS[1]) -- a marker that is missing says the same
 	end
+elseif life ~= known then
+	-- Where there is no marker this makes one that names no server: the next Load
+	-- takes it for none.
+	redis.pcall('HSET', KEYS[1], 'life', string.format('%.0f', life))
 end
 
 -- The token that is kept.
@@ -74,6 +84,9 @@ local unsure, doubted, body, ends = 0, 0, '', 0
 local have = redis.pcall('GET', KEYS[2])
 if have then
 	ends = redis.call('PTTL', KEYS[2])
+	if ends < 0 then
+		ends = life -- somebody has taken its time to live
+	end
 	local readable = false
 	if type(have) == 'string' then
 		local _, last, u, d = string.find(have, '^1;(%d+);(%d+);')
@@ -88,6 +101,11 @@ if have then
 	if doubted <= now then
 		unsure, doubted = 0, 0
 	end
+end
+
+if load then
+	local counts = lost > 0 and lost + life - now or 0
+	return {why, counts, now - lost, ends, unsure > 0 and 1 or 0, unsure - now, body}
 end
 
 -- Compares bytes: the order of strings is a matter of locales.
@@ -118,34 +136,30 @@ local function add(list, p)
 	list[#list + 1] = p
 end
 
-if ARGV[3] then
-	ends = math.max(ends, tonumber(ARGV[3]))
-	if ARGV[4] ~= '' then
-		unsure = math.max(unsure, now + tonumber(ARGV[4]), 1)
-		doubted = math.max(doubted, now + tonumber(ARGV[3]))
-	end
-	local list = {}
-	for _, from in ipairs({body, ARGV[5]}) do
-		for i = 1, #from, 28 do
-			add(list, string.sub(from, i, i + 27))
-		end
-	end
-	table.sort(list, function(a, b) return after(b, a, 1, 8) end)
-	while #list > 3 do
-		table.remove(list)
-		unsure = math.max(unsure, 1)
-	end
-	if unsure > 0 and #list == 3 then
-		doubted = now + ends -- it may have come from this merge
-	end
-	body = table.concat(list)
-	local value = string.format('1;%.0f;%.0f;', unsure, doubted) .. body
-	local kept = redis.pcall('SET', KEYS[2], value, 'PX', string.format('%.0f', ends))
-	if kept.err then
-		redis.pcall('DEL', KEYS[1]) -- out of memory: from now on everybody of this bucket is unsure
-		return kept
+ends = math.max(ends, tonumber(ARGV[3]))
+if ARGV[4] ~= '' then
+	unsure = math.max(unsure, now + tonumber(ARGV[4]), 1)
+	doubted = math.max(doubted, now + tonumber(ARGV[3]))
+end
+local list = {}
+for _, from in ipairs({body, ARGV[5]}) do
+	for i = 1, #from, 28 do
+		add(list, string.sub(from, i, i + 27))
 	end
 end
-
-local counts = lost > 0 and lost + life - now or 0
-return {why, counts, now - lost, ends, unsure > 0 and 1 or 0, unsure - now, body}
+table.sort(list, function(a, b) return after(b, a, 1, 8) end)
+while #list > 3 do
+	table.remove(list)
+	unsure = math.max(unsure, 1)
+end
+if unsure > 0 and #list == 3 then
+	doubted = now + ends -- it may have come from this merge
+end
+body = table.concat(list)
+local value = string.format('1;%.0f;%.0f;', unsure, doubted) .. body
+local kept = redis.pcall('SET', KEYS[2], value, 'PX', string.format('%.0f', ends))
+if kept.err then
+	redis.pcall('DEL', KEYS[1]) -- out of memory: from now on everybody of this bucket is unsure
+	return kept
+end
+return redis.status_reply('OK')

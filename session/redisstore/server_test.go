@@ -31,7 +31,9 @@ type server struct {
 }
 
 // start runs redis-server, which keeps nothing on disk unless args say so.
-func start(t *testing.T, args ...string) *server {
+func start(t *testing.T, args ...string) *server { t.Helper(); return startFor(t, args...) }
+
+func startFor(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{dir: t.TempDir(), args: args}
 	t.Cleanup(s.kill)
@@ -49,7 +51,7 @@ func start(t *testing.T, args ...string) *server {
 
 // run starts the process under a shell that kills it when this process ends, however
 // that happens. It reports whether the server answers.
-func (s *server) run(t *testing.T) bool {
+func (s *server) run(t testing.TB) bool {
 	t.Helper()
 	args := append([]string{
 		"-c", `"$@" & p=$!; echo $p; cat >/dev/null; kill -9 $p 2>/dev/null; wait`, "sh", "redis-server",

@@ -15,7 +15,7 @@ type Stats struct {
 	// Losses are how often this process was the first to notice that a bucket of users
 	// (of 256) may have lost something.
 	Losses Losses
-	// Blind is how many calls were answered by a server that does not say who it is:
+	// Blind is how many Loads were answered by a server that does not say who it is:
 	// grant the right to INFO.
 	Blind uint64
 	// Owed is how many buckets have users of whom an Advance has failed, and other
@@ -50,8 +50,6 @@ func (c *counters) noticed(why string) {
 		c.history.Add(1)
 	case "evicted":
 		c.evicted.Add(1)
-	case "reported":
-		c.reported.Add(1)
 	case "blind":
 		c.blind.Add(1)
 	}

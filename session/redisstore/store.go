@@ -73,15 +73,19 @@ func New(client redis.UniversalClient, o Options) (*Store, error) {
 // unsure: the user belongs on the primary.
 func (s *Store) Load(ctx context.Context, user string) (session.Token, error) {
 	s.loads.Add(1)
-	a, err := s.run(ctx, user)
+	reply, reported, err := s.run(ctx, user)
 	now := time.Now()
+	var a answer
 	var t session.Token
 	if err == nil {
-		t, err = a.token(now, s.options.StickyWindow)
+		a, t, err = parse(reply, now, s.options.StickyWindow)
 	}
 	if err != nil {
 		s.loadFailures.Add(1)
 		return session.Token{Issued: now, Expires: now.Add(s.life()), Unsure: now.Add(s.options.StickyWindow)}, err
+	}
+	if !reported {
+		s.noticed(a.why)
 	}
 	if a.lostFor > 0 {
 		s.unsure.Add(1)
@@ -108,7 +112,7 @@ func (s *Store) Advance(ctx context.Context, user string, t session.Token) error
 	if !t.Unsure.IsZero() {
 		unsure = milliseconds(max(t.Unsure.Sub(now), -session.MaxTokenLifetime))
 	}
-	_, err := s.run(context.WithoutCancel(ctx), user, milliseconds(lives), unsure, appendPositions(nil, t.Positions))
+	_, _, err := s.run(context.WithoutCancel(ctx), user, milliseconds(lives), unsure, appendPositions(nil, t.Positions))
 	if err != nil {
 		s.advanceFailures.Add(1)
 		bucket, _ := keysOf(s.options.Prefix, user)
@@ -127,28 +131,22 @@ func (s *Store) life() time.Duration {
 	return max(s.options.Lifetime, longest)
 }
 
-// run calls the script for a user.
-func (s *Store) run(ctx context.Context, user string, args ...any) (answer, error) {
+// run calls the script for a user. What is owed for the user's bucket is paid with it.
+func (s *Store) run(ctx context.Context, user string, args ...any) (reply any, reported bool, err error) {
 	bucket, keys := keysOf(s.options.Prefix, user)
 	debt := s.debts.of(bucket)
-	reported := "0"
+	report := "0"
 	if debt != 0 {
-		reported = "1"
+		report = "1"
 	}
-	args = append([]any{milliseconds(s.life()), reported}, args...)
-	reply, err := s.do(ctx, func(ctx context.Context) (any, error) {
+	args = append([]any{milliseconds(s.life()), report}, args...)
+	reply, err = s.do(ctx, func(ctx context.Context) (any, error) {
 		return s.script.Run(ctx, s.client, keys, args...).Result()
 	})
-	if err != nil {
-		return answer{}, err
+	if err == nil && debt != 0 {
+		s.paid(bucket, debt)
 	}
-	a, err := parse(reply)
-	if err != nil {
-		return answer{}, fmt.Errorf("readsplit: redisstore: %w; is something else called by the same script?", err)
-	}
-	s.debts.paid(bucket, debt)
-	s.noticed(a.why)
-	return a, nil
+	return reply, debt != 0, err
 }
 
 type outcome struct {

@@ -43,20 +43,15 @@ func appendPositions(b []byte, positions []lsn.Position) []byte {
 	return b
 }
 
-func positionsOf(body string) (list []lsn.Position, err error) {
+// positionsOf reads what appendPositions wrote; whole is false when that was cut off.
+func positionsOf(body string) (list []lsn.Position, whole bool) {
 	for ; len(body) >= lsn.BinarySize; body = body[lsn.BinarySize:] {
 		b := []byte(body[:lsn.BinarySize])
 		b[signByte] ^= 0x80
-		p, err := lsn.FromBinary(b)
-		if err != nil {
-			return nil, err
-		}
+		p, _ := lsn.FromBinary(b) // fails on another length only
 		list = append(list, p)
 	}
-	if body != "" {
-		return nil, errors.New("positions are cut off")
-	}
-	return list, nil
+	return list, body == ""
 }
 
 // milliseconds rounds up, so that nothing ends early.
@@ -68,8 +63,8 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64(ms), 10)
 }
 
-// answer is what the script says. Times are told as durations, so that the clocks of
-// Redis and of this process need not agree.
+// answer is what the script says to Load. Times are told as durations, so that the
+// clocks of Redis and of this process need not agree.
 type answer struct {
 	why      string
 	lostFor  time.Duration // how long a loss goes on to count; 0: none does
@@ -82,31 +77,26 @@ type answer struct {
 
 const answerFields = 7
 
-func parse(reply any) (a answer, err error) {
+// parse reads an answer that came at now, and returns what it says with it.
+func parse(reply any, now time.Time, window time.Duration) (a answer, t session.Token, err error) {
 	list, ok := reply.([]any)
 	if !ok || len(list) != answerFields {
-		return a, fmt.Errorf("the script's answer is a %T of another shape", reply)
+		return a, t, fmt.Errorf("readsplit: redisstore: the script answers with a %T of another shape", reply)
 	}
-	var numbers [answerFields]int64
-	for _, i := range []int{1, 2, 3, 4, 5} {
-		if numbers[i], ok = list[i].(int64); !ok {
-			return a, fmt.Errorf("field %d of the script's answer is a %T", i, list[i])
-		}
+	field := func(i int) (d time.Duration) {
+		n, isNumber := list[i].(int64)
+		ok = ok && isNumber
+		return time.Duration(n) * time.Millisecond
 	}
-	a.why, ok = list[0].(string)
-	if a.body, _ = list[6].(string); !ok {
-		return a, fmt.Errorf("field 0 of the script's answer is a %T", list[0])
+	text := func(i int) string {
+		s, isText := list[i].(string)
+		ok = ok && isText
+		return s
 	}
-	ms := func(i int) time.Duration { return time.Duration(numbers[i]) * time.Millisecond }
-	a.lostFor, a.lostAgo, a.ends, a.unsure, a.unsureIn = max(ms(1), 0), ms(2), ms(3), numbers[4] == 1, ms(5)
-	return a, nil
-}
-
-// token returns what an answer that came at now says.
-func (a *answer) token(now time.Time, window time.Duration) (t session.Token, err error) {
-	positions, err := positionsOf(a.body)
-	if err != nil {
-		return t, err
+	a = answer{text(0), max(field(1), 0), field(2), field(3), field(4) != 0, field(5), text(6)}
+	positions, whole := positionsOf(a.body)
+	if !ok || !whole {
+		return a, t, errors.New("readsplit: redisstore: the script's answer has fields of other kinds")
 	}
 	if len(positions) > 0 || a.unsure {
 		t = session.Token{Issued: now, Expires: now.Add(a.ends + time.Millisecond), Positions: positions}
@@ -119,11 +109,10 @@ func (a *answer) token(now time.Time, window time.Duration) (t session.Token, er
 		// before what the primary has now. Only a doubt that was lost may go on.
 		t = t.Merge(session.Token{Issued: now, Expires: now.Add(a.lostFor), Unsure: now.Add(min(window-a.lostAgo, a.lostFor))})
 	}
-	return t, nil
+	return a, t, nil
 }
 
-// passed keeps a doubt of long ago from being taken for none: durations end after
-// some 290 years, and the zero time means "sure".
+// passed keeps a doubt of long ago from being taken for none: the zero time means "sure".
 func passed(t time.Time) time.Time {
 	if first := time.Unix(1, 0); t.Before(first) {
 		return first
