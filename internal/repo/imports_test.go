@@ -35,6 +35,8 @@ var imports = map[string][]string{
 	"failover": {"lsn"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
+	// What any store of users must satisfy is told in tokens and positions.
+	"session/storetest": {"lsn", "session"},
 	// The lexer reads text and knows no database.
 	"sqlclass": {},
 	// The guard can be used without the rest.
