@@ -197,6 +197,9 @@ func TestWritesRefused(t *testing.T) {
 	_, err = onReplica.Load(t.Context(), "ann")
 	assert.ErrorContains(t, err, "READONLY")
 	assert.ErrorContains(t, onReplica.Advance(t.Context(), "ann", forAnHour(place(1, 1, 1, 5))), "READONLY")
+	replica.do(t, "CONFIG", "SET", "replica-read-only", "no")
+	_, err = onReplica.Load(t.Context(), "ann")
+	assert.ErrorContains(t, err, "READONLY")
 }
 
 // A server that may not say who it is leaves everybody unsure.

@@ -43,17 +43,20 @@ local known = tonumber(marker[4] or nil)
 local life = math.max(known or 0, tonumber(ARGV[1]))
 
 -- What a server says of itself, found without a pattern: the text is long.
-local function info(section, field)
-	local text = redis.pcall('INFO', section)
+local function field(text, name)
 	if type(text) == 'string' then
-		local _, last = string.find(text, field, 1, true)
+		local _, last = string.find(text, name, 1, true)
 		return last and string.match(text, '^%w+', last + 1)
 	end
 end
 
 local why, lost, id, evicted = '', tonumber(marker[3] or nil) or 0
 if load then
-	id, evicted = info('replication', 'master_replid:'), info('stats', 'evicted_keys:')
+	local replication = redis.pcall('INFO', 'replication')
+	if field(replication, 'role:') == 'slave' then
+		return redis.error_reply('READONLY this is a replica, although it takes writes')
+	end
+	id, evicted = field(replication, 'master_replid:'), field(redis.pcall('INFO', 'stats'), 'evicted_keys:')
 	if not id or not evicted then
 		why = 'blind'
 	elseif not marker[1] then

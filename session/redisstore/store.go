@@ -20,9 +20,14 @@ var (
 	ErrClosed = errors.New("readsplit: redisstore: the store is closed: keep its users on the primary")
 )
 
-// inFlight is how many calls may wait for Redis at once. It bounds what is left
-// waiting for a server that hangs, because a client can go on for longer than a Timeout.
+// inFlight is how many calls may be with the client at once; others wait for a place.
+// It bounds what is left behind when a server hangs, because a client can go on for
+// longer than a Timeout.
 const inFlight = 256
+
+// margin makes tokens live longer in Redis, whose clock stands still for some
+// milliseconds when it is busy.
+const margin = 100 * time.Millisecond
 
 // Store is a [session.Store] in Redis. Users are spread over 256 buckets; each has a
 // marker that says which server wrote it, so that losses are noticed by whoever calls
@@ -34,13 +39,13 @@ const inFlight = 256
 //   - its server has evicted keys since, of whomever;
 //   - an Advance of some process has failed: that process removes the marker as soon
 //     as it can;
-//   - writes are refused (out of memory, a replica, a disk that is full): calls fail;
+//   - writes are refused (a replica, too few replicas, a disk that is full): calls fail;
 //   - the server does not say who it is (no right to INFO): everybody is unsure always.
 //
 // Not noticed are: a token that somebody deletes by hand; a clock of Redis that jumps
-// ahead, so that tokens expire early; a primary of Redis that was cut off and goes on
-// taking writes beside a promoted one (min-replicas-to-write bounds it), until it is
-// demoted; a process that ends, or stays cut off from Redis, before it could say that
+// ahead, so that tokens expire early; a primary of Redis that is cut off and goes on
+// taking writes beside a promoted one for longer than Options.Lifetime
+// (min-replicas-to-write prevents it); a process that ends, or stays cut off from Redis, before it could say that
 // its Advance has failed; CONFIG RESETSTAT followed by as many evictions as before.
 //
 // A Store starts a goroutine for each call, which ends with the client's own timeouts,
@@ -103,7 +108,7 @@ func (s *Store) Advance(ctx context.Context, user string, t session.Token) error
 		return nil // it says nothing, or nothing any more
 	}
 	s.advances.Add(1)
-	lives := min(t.Expires.Sub(now), session.MaxTokenLifetime)
+	lives := min(t.Expires.Sub(now), session.MaxTokenLifetime) + margin
 	for longest := s.longest.Load(); int64(lives) > longest && !s.longest.CompareAndSwap(longest, int64(lives)); longest = s.longest.Load() {
 	}
 	// Merging with nothing leaves what can be kept: in order, and doubt for the rest.
@@ -165,29 +170,16 @@ func (s *Store) do(ctx context.Context, ask func(ctx context.Context) (any, erro
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("readsplit: redisstore: %w", err)
 	}
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		s.timeouts.Add(1)
-		return nil, fmt.Errorf("readsplit: redisstore: %w: %d calls wait for one already", ErrTimeout, inFlight)
-	}
 	limited, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	answered := make(chan outcome, 1)
-	go func() {
-		value, err := ask(limited)
-		<-s.slots
-		answered <- outcome{value, err}
-	}()
 	var o outcome
 	select {
-	case o = <-answered:
+	case s.slots <- struct{}{}:
+		o = s.ask(limited, ask)
+	case <-s.debts.done:
+		return nil, ErrClosed
 	case <-limited.Done():
-		select {
-		case o = <-answered: // both at once
-		default:
-			o.err = limited.Err()
-		}
+		o.err = limited.Err()
 	}
 	switch {
 	case o.err == nil:
@@ -199,6 +191,26 @@ func (s *Store) do(ctx context.Context, ask func(ctx context.Context) (any, erro
 		return nil, fmt.Errorf("readsplit: redisstore: %w: Options.Timeout is %v", ErrTimeout, s.options.Timeout)
 	}
 	return nil, fmt.Errorf("readsplit: redisstore: %w", o.err)
+}
+
+// ask calls f, which holds a slot, and goes when ctx ends.
+func (s *Store) ask(ctx context.Context, f func(ctx context.Context) (any, error)) (o outcome) {
+	answered := make(chan outcome, 1)
+	go func() {
+		value, err := f(ctx)
+		<-s.slots
+		answered <- outcome{value, err}
+	}()
+	select {
+	case o = <-answered:
+	case <-ctx.Done():
+		select {
+		case o = <-answered: // both at once
+		default:
+			o.err = ctx.Err()
+		}
+	}
+	return o
 }
 
 // Close reports what is still to be reported, and waits for what this store has
