@@ -31,7 +31,7 @@ func TestR14StoreOfUsers(t *testing.T) {
 	counters(t, d, 1)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	d.eligible(t, "replica1", "replica2")
-	store := session.NewMemory(session.MemoryOptions{MaxUsers: 1})
+	store := session.NewMemory(session.MemoryOptions{MaxUsers: 1, Lifetime: -1})
 	seen := func(user string) (n int) {
 		require.NoError(t, d.WithContext(request(t, store, user)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&n).Error)
 		return n

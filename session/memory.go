@@ -11,7 +11,9 @@ import (
 )
 
 const (
-	defaultMaxUsers = 1_000_000
+	defaultMaxUsers     = 1_000_000
+	defaultLifetime     = 10 * time.Minute
+	defaultStickyWindow = 5 * time.Second
 	// maxShards is as many writers as can be in a Memory at once; a small one has
 	// fewer shards, because each is bounded by what lies in it.
 	maxShards     = 64
@@ -27,6 +29,15 @@ type MemoryOptions struct {
 	// make room, and whoever comes for them is unsure. -1: no bound. Defaults to
 	// 1,000,000, which takes about 90 MB.
 	MaxUsers int
+	// Lifetime is for how long after NewMemory everybody is unsure: as long as a token
+	// may count that the memory of the process before had, which is gone. -1: there
+	// was none. Defaults to 10 min.
+	Lifetime time.Duration
+	// StickyWindow is what readsplit.Config.StickyWindow is: how long the outcome of a
+	// write from before NewMemory can stay unknown. Reads go to the primary for so
+	// long, and after it to replicas that have what the primary has when they begin.
+	// Defaults to 5 s.
+	StickyWindow time.Duration
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -62,10 +73,28 @@ func NewMemory(o MemoryOptions) *Memory {
 	}
 	n := 1 << bits.Len64(uint64(min(m.max/usersPerShard, maxShards-1)))
 	m.mask, m.shards = uint64(n-1), make([]shard, n)
+	lost, doubt := o.before(m.now())
 	for i := range m.shards {
 		m.shards[i].index = map[uint64]uint32{}
+		m.shards[i].lostUntil, m.shards[i].lostUnsure = lost, doubt
 	}
 	return m
+}
+
+// before returns until when something counts that a process before had, and until
+// when that may have been unsure.
+func (o *MemoryOptions) before(now time.Time) (until, unsure uint32) {
+	lifetime, window := o.Lifetime, o.StickyWindow
+	if lifetime < 0 {
+		return 0, 0
+	}
+	if lifetime == 0 {
+		lifetime = defaultLifetime
+	}
+	if window <= 0 {
+		window = defaultStickyWindow
+	}
+	return secondsOf(now.Add(max(lifetime, window))), secondsOf(now.Add(window))
 }
 
 // MemoryStats are the numbers of a [Memory].

@@ -19,7 +19,7 @@ import (
 
 func TestMemoryIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) session.Store {
-		m := session.NewMemory(session.MemoryOptions{})
+		m := session.NewMemory(session.MemoryOptions{Lifetime: -1})
 		t.Cleanup(func() { assert.NoError(t, m.Close()) })
 		return m
 	})
@@ -33,7 +33,7 @@ func (c *clock) advance(d time.Duration) { c.at = c.at.Add(d) }
 
 func memory(maxUsers int) (*session.Memory, *clock) {
 	c := &clock{at: issued}
-	return session.NewMemory(session.MemoryOptions{MaxUsers: maxUsers, Now: c.now}), c
+	return session.NewMemory(session.MemoryOptions{MaxUsers: maxUsers, Lifetime: -1, Now: c.now}), c
 }
 
 func wrote(t *testing.T, m *session.Memory, user string, token session.Token) {
@@ -126,6 +126,26 @@ func TestMemoryEvicted(t *testing.T) {
 	assert.Equal(t, session.Token{}, load(t, m, "eve"))
 }
 
+// What the process before had is lost: it cannot be told who had something in it.
+func TestMemoryBeginsUnsure(t *testing.T) {
+	c := &clock{at: issued}
+	m := session.NewMemory(session.MemoryOptions{Now: c.now})
+	lost := session.Token{Issued: issued, Expires: issued.Add(10 * time.Minute), Unsure: issued.Add(5 * time.Second)}
+	assert.Equal(t, lost, load(t, m, "ann"))
+	wrote(t, m, "bob", forAnHour(c, place(1, 1, 1, 5)))
+	assert.Equal(t, session.Token{Issued: issued, Expires: issued.Add(time.Hour), Unsure: lost.Unsure, Positions: []lsn.Position{place(1, 1, 1, 5)}}, load(t, m, "bob"))
+	c.advance(10*time.Minute - time.Second)
+	assert.Equal(t, lost.Unsure, load(t, m, "ann").Unsure)
+	assert.Equal(t, lost.Unsure, load(t, m, "bob").Unsure, "who may have had more")
+	c.advance(time.Second)
+	assert.Equal(t, session.Token{}, load(t, m, "ann"))
+	assert.True(t, load(t, m, "bob").Unsure.IsZero())
+	assert.Equal(t, []lsn.Position{place(1, 1, 1, 5)}, load(t, m, "bob").Positions)
+
+	m = session.NewMemory(session.MemoryOptions{Now: c.now, Lifetime: time.Second, StickyWindow: time.Minute})
+	assert.Equal(t, session.Token{Issued: c.at, Expires: c.at.Add(time.Minute), Unsure: c.at.Add(time.Minute)}, load(t, m, "ann"), "a token outlives its doubt")
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	const most = 50_000
 	m, c := memory(most)
@@ -163,7 +183,7 @@ func fill(tb testing.TB, users int) (*session.Memory, float64) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	m := session.NewMemory(session.MemoryOptions{MaxUsers: -1})
+	m := session.NewMemory(session.MemoryOptions{MaxUsers: -1, Lifetime: -1})
 	token := session.Token{Expires: time.Now().Add(time.Hour), Positions: []lsn.Position{place(1, 1, 1, 5)}}
 	for i := range users {
 		token.Positions[0].LSN = lsn.LSN(i + 1)
