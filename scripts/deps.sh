@@ -144,3 +144,25 @@ if ! found=$(find_postgres); then
 	}
 fi
 item postgresql "$found"
+
+# --- Redis, for the store of session/redisstore. Debian's package starts a server of its own, on
+# the port that everybody expects a real one on. It is told not to, now and at the next start.
+install_redis() {
+	policy=/usr/sbin/policy-rc.d
+	if [ ! -e "$policy" ] && command -v apt-get >/dev/null; then
+		trap 'as_root rm -f "$policy"; rm -f "$log"' EXIT
+		printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+		as_root chmod 755 "$policy"
+		apt redis redis-server
+		as_root rm -f "$policy"
+		trap 'rm -f "$log"' EXIT
+	else
+		apt redis redis-server
+	fi
+	if command -v systemctl >/dev/null; then
+		as_root systemctl disable redis-server >"$log" 2>&1 || true # where no systemd runs, none starts it
+	fi
+}
+
+command -v redis-server >/dev/null || install_redis
+item redis "$(command -v redis-server) ($(redis-server --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p'))"

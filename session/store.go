@@ -12,11 +12,15 @@ import "context"
 type Store interface {
 	// Load returns what user must see; the zero Token: nothing. A store that cannot
 	// say that it still has everything it was given returns a Token whose Unsure is
-	// set. It returns in time: implementations bound it, also when ctx does not.
+	// set, for as long as what it may have lost would have counted. A time that has
+	// passed will do where nothing of that was unsure itself: it keeps nobody from
+	// the replicas, and asks for what the primary has then. It returns in time:
+	// implementations bound it, also when ctx does not.
 	Load(ctx context.Context, user string) (Token, error)
 
-	// Advance makes what is kept for user say at least what t says: of two positions
-	// of one history the further counts, of two histories the later. It is kept until
-	// t.Expires at least. When it has returned nil, every later Load anywhere says so.
+	// Advance makes what is kept for user say at least what t says: what Token.Merge
+	// makes of both. It is kept until t.Expires at least. A ctx that has ended is no
+	// reason to give up, because what t says has happened. When it has returned nil,
+	// every later Load anywhere says so.
 	Advance(ctx context.Context, user string, t Token) error
 }

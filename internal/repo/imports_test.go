@@ -39,6 +39,8 @@ var imports = map[string][]string{
 	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "session"},
 	// Whoever watches for statements without a session stays unknown to the plugin.
 	"internal/unmarked": {},
+	// What any store of users must satisfy is told in tokens and positions.
+	"session/storetest": {"lsn", "session"},
 	// The lexer reads text and knows no database.
 	"sqlclass": {},
 	// The guard can be used without the rest.

@@ -1,0 +1,61 @@
+package readsplit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
+)
+
+// request is a session of one request of a user, as any process has it that shares
+// the store.
+func request(t testing.TB, store session.Store, user string) context.Context {
+	t.Helper()
+	s := readsplit.NewSession()
+	token, err := store.Load(t.Context(), user)
+	require.NoError(t, err)
+	s.JoinToken(token)
+	return readsplit.WithSession(t.Context(), s)
+}
+
+// R14: what a store keeps is seen by the next request of its user, and of nobody else;
+// what it has lost is seen by everybody who may have lost it, from a replica as soon as
+// one has what the primary had.
+func TestR14StoreOfUsers(t *testing.T) {
+	c := cluster(t)
+	d := newDB(t, c, configured(boundless))
+	counters(t, d, 1)
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	d.eligible(t, "replica1", "replica2")
+	store := session.NewMemory(session.MemoryOptions{MaxUsers: 1, Lifetime: -1})
+	seen := func(user string) (n int) {
+		require.NoError(t, d.WithContext(request(t, store, user)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&n).Error)
+		return n
+	}
+
+	replicasServe(t, d.WithContext(request(t, store, "eve"))) // what the test has made itself is there
+	resume := still(t, c)
+	ann := request(t, store, "ann")
+	require.NoError(t, d.WithContext(ann).Exec("UPDATE counters SET n = 7 WHERE id = 1").Error)
+	token, err := readsplit.SessionFrom(ann).Export(ann)
+	require.NoError(t, err)
+	require.NoError(t, store.Advance(ann, "ann", token))
+	assert.Equal(t, 7, seen("ann"))
+	assert.Zero(t, seen("eve"), "who sees what the replicas have, or the test proves nothing")
+
+	require.NoError(t, store.Advance(ann, "bob", token))
+	require.Equal(t, session.MemoryStats{Users: 1, Evicted: 1}, store.Stats())
+	assert.Equal(t, 7, seen("ann"), "whose token was evicted")
+	assert.Equal(t, 7, seen("eve"), "who cannot be told from her")
+
+	resume()
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	eventually(t, "replicas serve those who are unsure", func() bool {
+		return isReplica(served(t, d.WithContext(request(t, store, "ann"))))
+	})
+	assert.Equal(t, 7, seen("ann"))
+}
