@@ -134,7 +134,7 @@ func TestKeepServer(t *testing.T) {
 		"on the first":              {policy.Query{Held: 1}, policy.Decision{Target: policy.ToReplica, Replica: 0, Reason: policy.ReasonWithinLag}},
 		"on the second":             {policy.Query{Held: 2}, policy.Decision{Target: policy.ToReplica, Replica: 1, Reason: policy.ReasonWithinLag}},
 		"on the primary":            {policy.Query{Held: -1}, policy.Decision{Reason: policy.ReasonHeldElsewhere}},
-		"own write on another":      {policy.Query{Held: 1, Need: at(6)}, policy.Decision{Reason: policy.ReasonHeldElsewhere}},
+		"own write on another":      {policy.Query{Held: 1, Need: at(6)}, policy.Decision{Reason: policy.ReasonBehindSession}},
 		"own write there":           {policy.Query{Held: 2, Need: at(6)}, policy.Decision{Target: policy.ToReplica, Replica: 1, Reason: policy.ReasonCaughtUp}},
 		"lifted by AnyReplica":      {policy.Query{Held: -1, Mode: policy.AnyReplica}, policy.Decision{Target: policy.ToReplica, Replica: 1, Reason: policy.ReasonAnyReplica}},
 		"its server is gone, again": {policy.Query{Held: 2, Exclude: 2}, policy.Decision{Reason: policy.ReasonFailedThisRead}},
