@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
 )
 
-// sight is what the reads of a session have shown, with Config.MonotonicReads. A
+// sight is what the reads of a session have shown, from session.MonotonicReads on. A
 // replica only moves forward, so that the one that showed it may show the next
 // read; any other server must have reached a position of the primary that was
 // captured afterwards. It is never changed.
@@ -20,9 +21,18 @@ type sight struct {
 	insert bool
 }
 
-// monotonic reports whether reads of m may not go backwards.
+// monotonic reports whether reads of m may not go backwards. Without a replica they
+// cannot, but what they show may be read elsewhere next, by the session's token.
 func (rt *router) monotonic(m *marks) bool {
-	return rt.cfg.MonotonicReads && m.session != nil && rt.splits()
+	return rt.watched && rt.guarantee(m) >= session.MonotonicReads
+}
+
+// told records what the answer to a statement of m has shown, see shown. At Causal an
+// error says something as well: that there is a row, or none.
+func (rt *router) told(m *marks, s *server, generation uint64, decided *sight, err error) {
+	if err == nil || rt.guarantee(m) >= session.Causal {
+		rt.shown(m, s, generation, decided)
+	}
 }
 
 // shown records that a read of m has ended on s, nil for the primary. decided is
@@ -60,17 +70,15 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 // shownThere records what a statement has shown that ran on the primary for what it
 // is: a locking read, the first half of a write.
 func (r *route) shownThere(ctx context.Context, err error) {
-	if err == nil {
-		r.router.shown(marksOf(ctx), nil, 0, nil)
-	}
+	r.router.told(marksOf(ctx), nil, 0, nil, err)
 }
 
 // shownByTx records what the statements of a transaction on the primary have shown.
 func (t *trackedTx) shownByTx() {
-	if !t.router.cfg.MonotonicReads {
-		return
-	}
-	for _, m := range t.concerned() {
+	t.mu.Lock()
+	joined := t.marks
+	t.mu.Unlock()
+	for _, m := range joined {
 		t.router.shown(m, nil, 0, nil)
 	}
 }
@@ -78,14 +86,15 @@ func (t *trackedTx) shownByTx() {
 // shownByStatement records what a statement of the transaction has shown. The
 // caller does not hold mu.
 func (t *readOnlyTx) shownByStatement(ctx context.Context) {
-	if !t.router.cfg.MonotonicReads {
+	m := marksOf(t.asker(ctx))
+	if !t.router.monotonic(m) {
 		return
 	}
 	t.mu.Lock()
 	s, generation, moved := t.server, t.generation, t.primary != nil
 	t.mu.Unlock()
 	if s != nil && !moved {
-		t.router.shown(marksOf(t.asker(ctx)), s, generation, nil)
+		t.router.shown(m, s, generation, nil)
 	}
 }
 
