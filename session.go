@@ -25,7 +25,7 @@ type Session struct {
 	changed atomic.Bool
 	// covers is since when writes without a session count as the session's own, in
 	// nanoseconds since processStart; 0: they do not.
-	covers atomic.Int64
+	covers   atomic.Int64
 	level    atomic.Int32  // a Guarantee and 1; 0: Config.Guarantee
 	keeps    atomic.Bool   // see KeepServer
 	affinity atomic.Uint64 // see Prefer
@@ -56,7 +56,7 @@ type ledger struct {
 	plugin   atomic.Pointer[router]
 	claim    register
 	seen     atomic.Pointer[sight] // from MonotonicReads on
-	accepted atomic.Int32 // how many of the session's tokens were judged
+	accepted atomic.Int32          // how many of the session's tokens were judged
 }
 
 // register is a claim that several goroutines read and advance.

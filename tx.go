@@ -136,6 +136,7 @@ func (t *trackedTx) join(ctx context.Context) {
 		return
 	}
 	m.session.open.Add(1)
+	m.session.ledgerOf(t.router) // TokenNow asks whom it has a ledger of
 	if t.unhook == nil && t.ctx.Done() != nil {
 		// Code that ends a transaction by cancelling its context need not call
 		// Rollback, and its sessions would never get a token again.
