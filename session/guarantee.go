@@ -1,5 +1,7 @@
 package session
 
+import "fmt"
+
 // Guarantee is what the reads of a session may rely on. Each level includes those
 // before it.
 type Guarantee uint8
@@ -35,3 +37,14 @@ func (g Guarantee) String() string {
 
 // MarshalText returns g.String().
 func (g Guarantee) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// UnmarshalText reads what MarshalText writes, for configuration files.
+func (g *Guarantee) UnmarshalText(text []byte) error {
+	for known := ReadYourWrites; known <= Causal; known++ {
+		if known.String() == string(text) {
+			*g = known
+			return nil
+		}
+	}
+	return fmt.Errorf("readsplit: guarantee %q: it must be %v, %v or %v", text, ReadYourWrites, MonotonicReads, Causal)
+}
