@@ -35,8 +35,8 @@ const mostRumours = 16
 
 // hear makes reads without a session see a position of a token.
 func (rt *router) hear(pos lsn.Position, genuine bool) {
-	if p := rt.monitor.Snapshot().Primary.Position; p.Covers(pos) {
-		rt.believe(pos) // the primary is known to have got there
+	if rt.monitor.Reached().Covers(pos) {
+		rt.believe(pos)
 		return
 	}
 	next := rt.monitor.NextCapture()

@@ -185,6 +185,9 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 // joinPosition makes a session see a position of a token.
 func (rt *router) joinPosition(s *Session, l *ledger, pos lsn.Position, now, window time.Time) {
 	next := rt.monitor.NextCapture()
+	if rt.monitor.Reached().Covers(pos) {
+		next = 0 // proven already
+	}
 	before := l.claim.load()
 	if !before.Empty() && before.Position != pos {
 		s.changed.Store(true) // its token says the further of the two

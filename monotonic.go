@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
 )
@@ -15,7 +16,8 @@ import (
 type sight struct {
 	server     *server // nil: the primary, or several servers
 	generation uint64
-	capture    uint64 // the first that covers all that was shown
+	at         time.Time // when the newest of them had shown it
+	capture    uint64    // the first that covers all that was shown
 	// insert says that some of it was shown by the primary, which also shows commits
 	// that are not flushed yet.
 	insert bool
@@ -43,12 +45,13 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 		return
 	}
 	m.session.changed.Store(true)
+	now := time.Now()
 	for _, q := range plugins.sharing(rt) {
 		seen := &m.session.ledgerOf(q).seen
 		capture := q.monitor.NextCapture()
 		for {
 			old := seen.Load()
-			next := &sight{capture: capture, insert: s == nil}
+			next := &sight{capture: capture, insert: s == nil, at: now}
 			known := old == decided || old != nil && old.server == s && old.generation == generation
 			switch {
 			case q == rt && s != nil && known:
@@ -59,6 +62,9 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 			if old != nil && old.capture > capture {
 				// A read that ended later was recorded before this one.
 				next.capture, next.insert = old.capture, next.insert || old.insert
+			}
+			if old != nil {
+				later(&next.at, old.at)
 			}
 			if seen.CompareAndSwap(old, next) {
 				break
@@ -115,7 +121,10 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if s.capture == 0 {
 		return
 	}
-	pos, at, ok := rt.monitor.Captured(s.capture, s.insert)
+	pos, at, ok := rt.replayedBy(ctx, s, deadline)
+	if !ok {
+		pos, at, ok = rt.captured(ctx, s, deadline)
+	}
 	if ok && pos.History != rt.history() {
 		// The primary has changed since. What was shown may be lost; what the new one
 		// has now is as much as anybody can see.
@@ -123,11 +132,7 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 		if !l.seen.CompareAndSwap(s, next) {
 			next = l.seen.Load()
 		}
-		s = next
-		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
-	}
-	if !ok && rt.monitor.AwaitCapture(ctx, s.capture, deadline) {
-		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+		pos, at, ok = rt.captured(ctx, next, deadline)
 	}
 	if !ok {
 		q.Pending = true
@@ -136,4 +141,29 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if q.Need.Zero() || pos.Covers(q.Need) {
 		q.Need, q.at = pos, at
 	}
+}
+
+// captured returns a position that the primary had after all that s has shown.
+func (rt *router) captured(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
+	pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+	if !ok && rt.monitor.AwaitCapture(ctx, s.capture, deadline) {
+		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+	}
+	return pos, at, ok
+}
+
+// shownWait is how long a replica is asked at most for what it has shown.
+const shownWait = 10 * time.Millisecond
+
+// replayedBy returns the position that the replica had replayed which has shown all
+// of s. Where replicas are behind, none of them has what the primary has: a session
+// that only reads would be sent there with every request. ok is false where the
+// primary may have nothing further, so that nobody would ever get beyond it.
+func (rt *router) replayedBy(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
+	if s.server == nil || s.server.gone.Load() {
+		return lsn.Position{}, time.Time{}, false
+	}
+	until := earlier(deadline, time.Now().Add(shownWait))
+	pos, ok = rt.monitor.AwaitShown(ctx, s.server.index, s.generation, s.at, until)
+	return pos, s.at, ok && rt.monitor.Reached().Covers(pos)
 }
