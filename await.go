@@ -22,7 +22,7 @@ func (s *Session) Await(ctx context.Context) bool {
 		if l.accepted.Load() < s.joined.Load() {
 			rt.acceptTokens(s, l)
 		}
-		if l.claim.load().Empty() && len(all) > 1 {
+		if l.claim.load().Empty() && l.seen.Load() == nil && len(all) > 1 {
 			continue // of a database that s has nothing to do with
 		}
 		if !rt.awaitReplica(ctx, s) {

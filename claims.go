@@ -68,6 +68,7 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 	if m.session == nil {
 		if q.Mode != policy.Stale {
 			at = rt.claimed(ctx, &rt.process, true, q, deadline)
+			q.Pending = rt.settleRumours(ctx, deadline) || q.Pending
 			if t := rt.claimed(ctx, &rt.heard, true, q, deadline); t.After(at) {
 				at = t
 			}
@@ -132,8 +133,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	}
 	if c.Verify != 0 {
 		if c = rt.verify(ctx, r, c, deadline); c.Verify != 0 {
-			// Without the primary anybody's token could keep all reads from the replicas.
-			q.Pending = r != &rt.heard || !rt.lost()
+			q.Pending = true
 			return time.Time{}
 		}
 		if !c.Unsure.IsZero() {
@@ -248,13 +248,7 @@ func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, dea
 			return now
 		}
 		now.Verify = 0
-		switch {
-		case !foreign:
-		case r == &rt.heard:
-			// One forged token must not send everybody to the primary, nor hide the
-			// others: whatever they said lies before what the primary has now.
-			now.Position = pos
-		default:
+		if foreign {
 			now.Position = lsn.Position{}
 			now.Unsure = until
 		}

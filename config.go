@@ -11,6 +11,7 @@ import (
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
+	"github.com/readsplit/readsplit/session"
 )
 
 // Off is the value that turns a duration of [Config] off where its comment says
@@ -114,14 +115,23 @@ type Config struct {
 	// 1 s to 30 s, and 10 s.
 	Health monitor.Health
 
-	// MonotonicReads keeps the reads of a session (WithSession) from going backwards:
-	// what one of them has shown, those that come later show too, whichever server
-	// they run on, also after its token has gone to another process. A session's reads
-	// then stay on one replica while that is right for them, and a read elsewhere costs
-	// what a read after a write does. What a transaction shows
-	// counts, but its own statements are not held to it, nor are AnyReplica and reads
-	// without a session. Defaults to false.
-	MonotonicReads bool
+	// Guarantee is what the reads of a session (WithSession) may rely on beside its
+	// own writes: session.MonotonicReads keeps them from going backwards, whichever
+	// server they run on, also after its token has gone to another process, and
+	// session.Causal lets whoever joins its token see all that it had learned. A
+	// session's reads then stay on one replica while that is right for them, and a
+	// read elsewhere costs what a read after a write does; see docs/sessions.md.
+	// [Session.SetGuarantee] asks for another level. AnyReplica and reads without a
+	// session are not held to any. Defaults to session.ReadYourWrites.
+	Guarantee session.Guarantee
+
+	// TokenLifetime is how long a token of a session counts where it cannot be
+	// compared, and how long carriers keep it. Longer than the default it is of use
+	// where reads do without MaxLag (Stale), and where other processes have a longer
+	// one. At least the default, at most session.MaxTokenLifetime. Defaults to
+	// session.Lifetime(MaxLag, MaxSampleAge, StickyWindow): 5 min 6 s, or 30 days
+	// where MaxLag is Off.
+	TokenLifetime time.Duration
 
 	// Traffic is a kill switch, the percentage of reads that may use replicas, and
 	// the shadow mode; [Plugin.SetTraffic] changes it while the plugin is in use.
@@ -279,6 +289,7 @@ func (c Config) withDefaults() Config {
 	def(&c.SampleTimeout, defaultSampleTimeout)
 	def(&c.MaxWait, defaultMaxWait)
 	def(&c.StickyWindow, max(defaultStickyWindow, c.MaxLag+c.MaxSampleAge))
+	def(&c.TokenLifetime, session.Lifetime(c.MaxLag, c.MaxSampleAge, c.StickyWindow))
 	if c.Balancer == nil {
 		c.Balancer = policy.LeastInFlight()
 	}
@@ -290,8 +301,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// zoned makes a balancer prefer the zone of the process.
+// zoned makes a balancer prefer the replica that a session prefers, in the zone of the
+// process.
 func (c Config) zoned(b policy.Balancer) policy.Balancer {
+	b = policy.Affinity(b) // for sessions that prefer one
 	if c.Zone == "" {
 		return b
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
+	"github.com/readsplit/readsplit/session"
 )
 
 // used returns what db.Use says of a configuration.
@@ -62,6 +63,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		MaxWait:        -5 * time.Millisecond,
 		StickyWindow:   time.Millisecond,
 		PrimaryLost:    9,
+		Guarantee:      3,
 		Policies:       []policy.Policy{policy.CaughtUp(), nil},
 		NotFound:       7,
 		PrimaryPool:    readsplit.Pool{MaxOpen: -4},
@@ -93,6 +95,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.MaxWait is -5ms",
 		"Config.MaxSampleAge is 1s, shorter than Config.SampleEvery, 1m0s",
 		"Config.PrimaryLost is 9",
+		"Config.Guarantee is 3: it must be session.ReadYourWrites, session.MonotonicReads or session.Causal",
 		"Config.Policies[1] is nil",
 		"Config.NotFound is 7",
 		"Config.PrimaryPool.MaxOpen is -4",
@@ -113,7 +116,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 32, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 33, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")
@@ -128,6 +131,23 @@ func TestConfigStickyWindow(t *testing.T) {
 	assert.NoError(t, used(t, readsplit.Config{MaxLag: time.Minute}))
 	assert.NoError(t, used(t, readsplit.Config{MaxLag: readsplit.Off, StickyWindow: time.Millisecond}))
 	assert.NoError(t, used(t, readsplit.Config{}))
+}
+
+// A token must count for as long as it can be needed. Where only the bounds are set,
+// it follows.
+func TestConfigTokenLifetime(t *testing.T) {
+	least := session.Lifetime(2*time.Second, time.Second, 5*time.Second)
+	err := used(t, readsplit.Config{TokenLifetime: least - 1})
+	assert.ErrorContains(t, err, "Config.TokenLifetime is 5m5.999999999s, shorter than 5m6s")
+	assert.NoError(t, used(t, readsplit.Config{TokenLifetime: least}))
+	assert.NoError(t, used(t, readsplit.Config{TokenLifetime: session.MaxTokenLifetime}))
+	err = used(t, readsplit.Config{TokenLifetime: session.MaxTokenLifetime + 1})
+	assert.ErrorContains(t, err, "at most 720h0m0s")
+	assert.ErrorContains(t, used(t, readsplit.Config{TokenLifetime: readsplit.Off}), "Config.TokenLifetime is -1ns")
+	err = used(t, readsplit.Config{MaxLag: readsplit.Off, TokenLifetime: time.Hour})
+	assert.ErrorContains(t, err, "Config.TokenLifetime is 1h0m0s, shorter than 720h0m0s")
+	assert.NoError(t, used(t, readsplit.Config{MaxLag: time.Hour}))
+	assert.NoError(t, used(t, readsplit.Config{MaxLag: 40 * 24 * time.Hour}))
 }
 
 func TestConfigOtherDialect(t *testing.T) {

@@ -3,6 +3,7 @@ package readsplit
 import (
 	"time"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -84,53 +85,74 @@ func (rt *router) acceptTokens(s *Session, l *ledger) {
 	l.accepted.Store(int32(done + len(tokens)))
 }
 
+// understand returns what an arrival says. ok is false where it is not to be
+// trusted at all, genuine says that nobody else can have made it.
+func (rt *router) understand(a arrival, now time.Time) (t Token, genuine, ok bool) {
+	if a.trusted {
+		t = a.token
+		if t.Issued.IsZero() && t.Expires.IsZero() {
+			t.Issued, t.Expires = now, now.Add(rt.cfg.TokenLifetime) // as of now
+		}
+		return t, true, true
+	}
+	t, err := rt.keys.Decode(a.text, now)
+	if err != nil && !isExpired(err) {
+		return Token{}, false, false
+	}
+	return t, rt.keys.Signed(), true
+}
+
+// expired reports whether a token is too old to bind a session by what cannot be
+// compared. What it says of its own end is not enough: the bounds that make it
+// needless are this process's, and whoever forged it would write thirty days.
+func (rt *router) expired(t *Token, now time.Time) bool {
+	return !now.Before(t.Issued.Add(rt.cfg.TokenLifetime)) || !now.Before(t.Expires)
+}
+
 func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	now := time.Now()
 	window := now.Add(rt.cfg.StickyWindow)
-	t, expired, signed := a.token, false, true
-	if a.trusted {
-		expired = !now.Before(t.Expires)
-	} else {
-		var err error
-		t, err = rt.keys.Decode(a.text, now)
-		if expired = isExpired(err); err != nil && !expired {
-			rt.counters.tokensRefused.Add(1)
-			s.changed.Store(true)
-			l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(window, now) })
-			return
-		}
-		signed = len(rt.cfg.TokenKeys) > 0
+	t, genuine, ok := rt.understand(a, now)
+	if !ok {
+		rt.counters.tokensRefused.Add(1)
+		s.changed.Store(true)
+		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(window, now) })
+		return
 	}
+	expired := rt.expired(&t, now)
 	if expired {
 		rt.counters.tokensExpired.Add(1)
 	}
-	doubt := func(until time.Time) {
-		s.changed.Store(true)
-		after := func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) }
+	// A doubt binds the session, and those without a session where nobody can have
+	// forged it: else anybody could send everybody to the primary.
+	doubt := func(after func(session.Claim) session.Claim, everybody bool) {
+		s.changed.Store(true) // its next token has a position instead
 		l.claim.update(after)
-		if signed {
-			rt.heard.update(after) // else anybody could send everybody to the primary
+		if genuine && everybody {
+			rt.heard.update(after)
 		}
 	}
+	unsure := func(until time.Time) {
+		doubt(func(c session.Claim) session.Claim { return c.AfterUnsure(until, now) }, true)
+	}
 	h := rt.history()
+	// The session sees at least what the primary has now.
+	current := func(everybody bool) {
+		next := rt.monitor.NextCapture()
+		doubt(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) }, everybody)
+	}
 	switch {
-	case t.Unsure.After(now):
+	case t.Unsure.IsZero():
+	case expired || !t.Unsure.After(now):
+		// The doubt is over, but what it was about may have happened.
+		current(true)
+	case t.Unsure.Before(window):
 		// Until then and no longer, or a user who comes often would never leave the
 		// primary again; and no longer than a window from now: the other process's
 		// clock may be wrong.
-		if t.Unsure.Before(window) {
-			doubt(now.Add(t.Unsure.Sub(now)))
-		} else {
-			doubt(window)
-		}
-	case !t.Unsure.IsZero():
-		// The doubt is over, but what it was about may have happened: the session
-		// sees at least what the primary has now.
-		next := rt.monitor.NextCapture()
-		after := func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) }
-		s.changed.Store(true) // its next token has a position instead
-		l.claim.update(after)
-		rt.heard.update(after)
+		unsure(now.Add(t.Unsure.Sub(now)))
+	default:
+		unsure(window)
 	}
 	known := false
 	for _, pos := range t.Positions {
@@ -143,32 +165,38 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 			}
 			continue
 		case pos.History == h:
-			next := rt.monitor.NextCapture()
-			l.claim.update(func(c session.Claim) session.Claim {
-				joined, ok := c.Join(pos, next, now)
-				if !ok {
-					return c.AfterUnsure(window, now)
-				}
-				return joined
-			})
-			if signed {
-				next = 0 // it is as genuine as what this process wrote
-			}
-			rt.heard.update(func(c session.Claim) session.Claim {
-				joined, ok := c.Join(pos, next, now)
-				if !ok {
-					return c.AfterDoubt(rt.monitor.NextCapture(), h) // of before a failover
-				}
-				return joined
-			})
-		case !expired:
+			rt.joinPosition(s, l, pos, now, window)
+			rt.hear(pos, genuine)
+		case expired:
+			// Of before a change of primary. What has survived of it is in the primary.
+			current(false)
+		default:
 			rt.counters.tokensForeign.Add(1)
-			doubt(window)
+			unsure(window)
 		}
 		known = true
 	}
 	if !known && len(t.Positions) > 0 && !expired {
 		rt.counters.tokensForeign.Add(1)
-		doubt(window)
+		unsure(window)
 	}
+}
+
+// joinPosition makes a session see a position of a token.
+func (rt *router) joinPosition(s *Session, l *ledger, pos lsn.Position, now, window time.Time) {
+	next := rt.monitor.NextCapture()
+	if rt.monitor.Reached().Covers(pos) {
+		next = 0 // proven already
+	}
+	before := l.claim.load()
+	if !before.Empty() && before.Position != pos {
+		s.changed.Store(true) // its token says the further of the two
+	}
+	l.claim.update(func(c session.Claim) session.Claim {
+		joined, ok := c.Join(pos, next, now)
+		if !ok {
+			return c.AfterUnsure(window, now)
+		}
+		return joined
+	})
 }

@@ -50,6 +50,9 @@ func cluster(t testing.TB) *testenv.Cluster { t.Helper(); return calm.get(t) }
 func breakable(t testing.TB) *testenv.Cluster { t.Helper(); return broken.get(t) }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(processVariable) != "" {
+		os.Exit(runProcess())
+	}
 	code := m.Run()
 	for _, s := range []*sharedCluster{calm, broken} {
 		if s.cluster == nil {

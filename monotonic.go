@@ -4,25 +4,37 @@ import (
 	"context"
 	"time"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
 )
 
-// sight is what the reads of a session have shown, with Config.MonotonicReads. A
+// sight is what the reads of a session have shown, from session.MonotonicReads on. A
 // replica only moves forward, so that the one that showed it may show the next
 // read; any other server must have reached a position of the primary that was
 // captured afterwards. It is never changed.
 type sight struct {
 	server     *server // nil: the primary, or several servers
 	generation uint64
-	capture    uint64 // the first that covers all that was shown
+	at         time.Time // when the newest of them had shown it
+	capture    uint64    // the first that covers all that was shown
 	// insert says that some of it was shown by the primary, which also shows commits
 	// that are not flushed yet.
 	insert bool
 }
 
-// monotonic reports whether reads of m may not go backwards.
+// monotonic reports whether reads of m may not go backwards. Without a replica they
+// cannot, but what they show may be read elsewhere next, by the session's token.
 func (rt *router) monotonic(m *marks) bool {
-	return rt.cfg.MonotonicReads && m.session != nil && rt.splits()
+	return rt.watched && rt.guarantee(m) >= session.MonotonicReads
+}
+
+// told records what the answer to a statement of m has shown, see shown. At Causal an
+// error says something as well: that there is a row, or none.
+func (rt *router) told(m *marks, s *server, generation uint64, decided *sight, err error) {
+	if err == nil || rt.guarantee(m) >= session.Causal {
+		rt.shown(m, s, generation, decided)
+	}
 }
 
 // shown records that a read of m has ended on s, nil for the primary. decided is
@@ -33,12 +45,13 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 		return
 	}
 	m.session.saw()
+	now := time.Now()
 	for _, q := range plugins.sharing(rt) {
 		seen := &m.session.ledgerOf(q).seen
 		capture := q.monitor.NextCapture()
 		for {
 			old := seen.Load()
-			next := &sight{capture: capture, insert: s == nil}
+			next := &sight{capture: capture, insert: s == nil, at: now}
 			known := old == decided || old != nil && old.server == s && old.generation == generation
 			switch {
 			case q == rt && s != nil && known:
@@ -50,6 +63,9 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 				// A read that ended later was recorded before this one.
 				next.capture, next.insert = old.capture, next.insert || old.insert
 			}
+			if old != nil {
+				later(&next.at, old.at)
+			}
 			if seen.CompareAndSwap(old, next) {
 				break
 			}
@@ -60,17 +76,15 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 // shownThere records what a statement has shown that ran on the primary for what it
 // is: a locking read, the first half of a write.
 func (r *route) shownThere(ctx context.Context, err error) {
-	if err == nil {
-		r.router.shown(marksOf(ctx), nil, 0, nil)
-	}
+	r.router.told(marksOf(ctx), nil, 0, nil, err)
 }
 
 // shownByTx records what the statements of a transaction on the primary have shown.
 func (t *trackedTx) shownByTx() {
-	if !t.router.cfg.MonotonicReads {
-		return
-	}
-	for _, m := range t.concerned() {
+	t.mu.Lock()
+	joined := t.marks
+	t.mu.Unlock()
+	for _, m := range joined {
 		t.router.shown(m, nil, 0, nil)
 	}
 }
@@ -78,14 +92,15 @@ func (t *trackedTx) shownByTx() {
 // shownByStatement records what a statement of the transaction has shown. The
 // caller does not hold mu.
 func (t *readOnlyTx) shownByStatement(ctx context.Context) {
-	if !t.router.cfg.MonotonicReads {
+	m := marksOf(t.asker(ctx))
+	if !t.router.monotonic(m) {
 		return
 	}
 	t.mu.Lock()
 	s, generation, moved := t.server, t.generation, t.primary != nil
 	t.mu.Unlock()
 	if s != nil && !moved {
-		t.router.shown(marksOf(t.asker(ctx)), s, generation, nil)
+		t.router.shown(m, s, generation, nil)
 	}
 }
 
@@ -106,7 +121,10 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if s.capture == 0 {
 		return
 	}
-	pos, at, ok := rt.monitor.Captured(s.capture, s.insert)
+	pos, at, ok := rt.replayedBy(ctx, s, deadline)
+	if !ok {
+		pos, at, ok = rt.captured(ctx, s, deadline)
+	}
 	if ok && pos.History != rt.history() {
 		// The primary has changed since. What was shown may be lost; what the new one
 		// has now is as much as anybody can see.
@@ -114,11 +132,7 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 		if !l.seen.CompareAndSwap(s, next) {
 			next = l.seen.Load()
 		}
-		s = next
-		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
-	}
-	if !ok && rt.monitor.AwaitCapture(ctx, s.capture, deadline) {
-		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+		pos, at, ok = rt.captured(ctx, next, deadline)
 	}
 	if !ok {
 		q.Pending = true
@@ -127,4 +141,29 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if q.Need.Zero() || pos.Covers(q.Need) {
 		q.Need, q.at = pos, at
 	}
+}
+
+// captured returns a position that the primary had after all that s has shown.
+func (rt *router) captured(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
+	pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+	if !ok && rt.monitor.AwaitCapture(ctx, s.capture, deadline) {
+		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
+	}
+	return pos, at, ok
+}
+
+// shownWait is how long a replica is asked at most for what it has shown.
+const shownWait = 10 * time.Millisecond
+
+// replayedBy returns the position that the replica had replayed which has shown all
+// of s. Where replicas are behind, none of them has what the primary has: a session
+// that only reads would be sent there with every request. ok is false where the
+// primary may have nothing further, so that nobody would ever get beyond it.
+func (rt *router) replayedBy(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
+	if s.server == nil || s.server.gone.Load() {
+		return lsn.Position{}, time.Time{}, false
+	}
+	until := earlier(deadline, time.Now().Add(shownWait))
+	pos, ok = rt.monitor.AwaitShown(ctx, s.server.index, s.generation, s.at, until)
+	return pos, s.at, ok && rt.monitor.Reached().Covers(pos)
 }

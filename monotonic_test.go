@@ -11,15 +11,10 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 )
 
-func (f fieldTest) monotonicReads(t *testing.T) {
-	base, changed := f.both(t, func(c *readsplit.Config) { c.MonotonicReads = true })
-	assert.Len(t, servers(t, base, nobody(), 40), 2)
-	assert.Len(t, servers(t, changed, nobody(), 40), 1, "a session stays where it is")
-}
-
-func monotonic(c *readsplit.Config) { c.MonotonicReads = true }
+func monotonic(c *readsplit.Config) { c.Guarantee = session.MonotonicReads }
 
 // seesBooks counts the books that the next read of a handle sees.
 func seesBooks(t testing.TB, db *gorm.DB) (n int) {

@@ -183,3 +183,21 @@ func rowsOf(row *sql.Row) *sql.Rows {
 	}
 	return (*sql.Rows)(f.UnsafePointer())
 }
+
+// writing reports whether a write of s is under way whose end cannot be seen: rows
+// that are open, a transaction that the plugin did not begin.
+func (rt *router) writing(s *Session) bool {
+	if o := &rt.openRows; o.n.Load() > 0 {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if slices.ContainsFunc(o.list, func(r openRow) bool { return r.marks.session == s }) {
+			return true
+		}
+	}
+	if f := &rt.foreign; f.n.Load() > 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.ContainsFunc(f.list, func(t foreignTx) bool { return t.marks.session == s })
+	}
+	return false
+}

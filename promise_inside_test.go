@@ -19,6 +19,7 @@ import (
 	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/session"
 )
 
 // invented is a server that answers at once: a primary whose run is started's.
@@ -102,7 +103,7 @@ func TestStraysDuringElections(t *testing.T) {
 func TestConcurrentReadsDoNotForgetWhatWasShown(t *testing.T) {
 	rt := &router{}
 	rt.self = []*router{rt}
-	rt.cfg.MonotonicReads = true
+	rt.watched, rt.cfg.Guarantee = true, session.MonotonicReads
 	rt.members.list.Store(&[]*server{{}})
 	rt.monitor = monitor.New(monitor.Config{
 		Primary:     monitor.Target{Name: primaryName, Source: invented{always(1)}},

@@ -16,7 +16,7 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
-// With MonotonicReads, what a session was shown binds its later reads, whatever kind
+// From session.MonotonicReads on, what a session was shown binds its later reads, whatever kind
 // of read has shown it.
 func TestMonotonicWhateverKindOfReadHasShownIt(t *testing.T) {
 	x := newTrap(t, configured(monotonic))

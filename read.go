@@ -41,9 +41,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			r.ranOn(nil, reason)
 			err := rt.noticed(r.placed(attempt))
-			if err == nil {
-				rt.shown(marksOf(ctx), nil, 0, nil)
-			}
+			rt.told(marksOf(ctx), nil, 0, nil, err)
 			return err
 		}
 		trial := r.trial
@@ -58,7 +56,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
-				rt.shown(marksOf(ctx), s, generation, r.sight)
+				rt.told(marksOf(ctx), s, generation, r.sight, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(s, reason)
 				return nil
@@ -76,6 +74,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial})
 		if !again {
+			rt.told(marksOf(ctx), s, generation, r.sight, err)
 			r.ranOn(s, reason)
 			return err
 		}
@@ -196,6 +195,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		q.Wrote = m.request.wrote.Load()
 		q.Held = rt.heldAt(m.request.held.Load())
 	}
+	m.session.wishes(&q.Query)
 	parent := r.parent
 	if parent != nil && parent.router != rt {
 		parent = nil // of tables that live elsewhere

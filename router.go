@@ -63,6 +63,7 @@ type router struct {
 	process  register // what any session of this process wrote
 	unscoped register // what was written without a session
 	heard    register // what tokens of sessions said
+	rumours  rumours  // what they said that is not proven yet
 	wasDown  sync.Map // servers that were down once, by name
 	openRows openRows
 	foreign  foreignTxs

@@ -11,9 +11,9 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-// request is a session of one request of a user, as any process has it that shares
+// requestOf is a session of one request of a user, as any process has it that shares
 // the store.
-func request(t testing.TB, store session.Store, user string) context.Context {
+func requestOf(t testing.TB, store session.Store, user string) context.Context {
 	t.Helper()
 	s := readsplit.NewSession()
 	token, err := store.Load(t.Context(), user)
@@ -33,13 +33,13 @@ func TestR14StoreOfUsers(t *testing.T) {
 	d.eligible(t, "replica1", "replica2")
 	store := session.NewMemory(session.MemoryOptions{MaxUsers: 1, Lifetime: -1})
 	seen := func(user string) (n int) {
-		require.NoError(t, d.WithContext(request(t, store, user)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&n).Error)
+		require.NoError(t, d.WithContext(requestOf(t, store, user)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&n).Error)
 		return n
 	}
 
-	replicasServe(t, d.WithContext(request(t, store, "eve"))) // what the test has made itself is there
+	replicasServe(t, d.WithContext(requestOf(t, store, "eve"))) // what the test has made itself is there
 	resume := still(t, c)
-	ann := request(t, store, "ann")
+	ann := requestOf(t, store, "ann")
 	require.NoError(t, d.WithContext(ann).Exec("UPDATE counters SET n = 7 WHERE id = 1").Error)
 	token, err := readsplit.SessionFrom(ann).Export(ann)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestR14StoreOfUsers(t *testing.T) {
 	resume()
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	eventually(t, "replicas serve those who are unsure", func() bool {
-		return isReplica(served(t, d.WithContext(request(t, store, "ann"))))
+		return isReplica(served(t, d.WithContext(requestOf(t, store, "ann"))))
 	})
 	assert.Equal(t, 7, seen("ann"))
 }

@@ -146,7 +146,8 @@ func TestR04TokenThatIsNotToBeTrusted(t *testing.T) {
 			t.Issued, t.Expires = t.Issued.Add(time.Hour), t.Expires.Add(time.Hour)
 		}, keys[0]), refused},
 		"expired": {encode(func(t *readsplit.Token) {
-			t.Issued, t.Expires = t.Issued.Add(-3*time.Hour), t.Expires.Add(-3*time.Hour)
+			past := session.MaxTokenLifetime + time.Hour // there is no MaxLag here
+			t.Issued, t.Expires = t.Issued.Add(-past), t.Expires.Add(-past)
 		}, keys[0]), expired},
 	}
 	require.NoError(t, c.WaitCaughtUp(t.Context()))

@@ -27,7 +27,10 @@ type Session struct {
 	shown   atomic.Uint64
 	// covers is since when writes without a session count as the session's own, in
 	// nanoseconds since processStart; 0: they do not.
-	covers atomic.Int64
+	covers   atomic.Int64
+	level    atomic.Int32  // a Guarantee and 1; 0: Config.Guarantee
+	keeps    atomic.Bool   // see KeepServer
+	affinity atomic.Uint64 // see Prefer
 	// carried are positions of databases that no plugin of this process knows:
 	// they came with a token and must leave with the next.
 	carried []lsn.Position
@@ -54,8 +57,8 @@ func (s *Session) carry(p lsn.Position) {
 type ledger struct {
 	plugin   atomic.Pointer[router]
 	claim    register
-	seen     atomic.Pointer[sight]
-	accepted atomic.Int32 // how many of the session's tokens were judged
+	seen     atomic.Pointer[sight] // from MonotonicReads on
+	accepted atomic.Int32          // how many of the session's tokens were judged
 }
 
 // register is a claim that several goroutines read and advance.

@@ -13,13 +13,8 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-const (
-	// tokenLifetime is how long a token counts. A position that is older proves
-	// nothing that the lag bound does not prove already.
-	tokenLifetime = time.Hour
-	// tokenWait is the longest that Token waits for a capture.
-	tokenWait = time.Second
-)
+// tokenWait is the longest that Token waits for a capture.
+const tokenWait = time.Second
 
 // Token is the content of a session token.
 type Token = session.Token
@@ -52,9 +47,9 @@ func isExpired(err error) bool {
 // Config.StickyWindow. Inside an open transaction of s Token fails with
 // [ErrTokenInTransaction].
 //
-// A token counts for one hour. After that its position is still used where it
-// can be compared, and otherwise it does nothing: what is older than MaxLag is
-// seen without it.
+// A token counts for Config.TokenLifetime of whoever joins it. After that its
+// position is still used where it can be compared, and otherwise what it says of
+// this database has long been in the primary, and s sees what that has now.
 func (s *Session) Token(ctx context.Context) (string, error) {
 	if s.open.Load() > 0 {
 		return "", ErrTokenInTransaction
@@ -118,9 +113,19 @@ func (s *Session) Changed() bool {
 			}
 		}
 	}
+	if s.joined.Load() > 0 {
+		for _, rt := range plugins.all() {
+			if l := s.ledgerOf(rt); l.accepted.Load() < s.joined.Load() {
+				rt.acceptTokens(s, l)
+			}
+		}
+	}
 	for _, l := range s.ledgers() {
 		rt := l.plugin.Load()
 		rt.sweepOpen(&policy.Query{}, &marks{session: s})
+		if rt.writing(s) {
+			return true
+		}
 	}
 	return s.changed.Load()
 }
@@ -158,7 +163,10 @@ func (s *Session) token(ctx context.Context, deadline time.Time) (t Token, keys 
 		}
 	}
 	now := time.Now()
-	t = session.Token{Issued: now, Expires: now.Add(tokenLifetime)}
+	t = session.Token{Issued: now}
+	for _, l := range ledgers {
+		later(&t.Expires, now.Add(l.plugin.Load().cfg.TokenLifetime))
+	}
 	// Those that know their database first: a position of theirs can stand for a
 	// plugin that does not know over which database it is.
 	slices.SortStableFunc(ledgers, func(a, b *ledger) int {
@@ -208,7 +216,9 @@ func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *sess
 	}
 	rt.claimed(ctx, &l.claim, false, &q, deadline)
 	if s.coversUnscoped(rt) {
-		rt.claimed(ctx, &rt.unscoped, false, &q, deadline)
+		// Without the primary it must say "unsure". With it, an old position of before a
+		// change of primary is no reason to send everybody there.
+		rt.claimed(ctx, &rt.unscoped, !rt.lost(), &q, deadline)
 	}
 	if seen := l.seen.Load(); seen != nil && rt.monotonic(&marks{session: s}) {
 		// Whoever gets the token reads on other servers.

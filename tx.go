@@ -138,6 +138,7 @@ func (t *trackedTx) join(ctx context.Context) {
 	}
 	m.session.ledgerOf(t.router) // a token that is asked for while t is open must know of it
 	m.session.open.Add(1)
+	m.session.ledgerOf(t.router) // TokenNow asks whom it has a ledger of
 	if t.unhook == nil && t.ctx.Done() != nil {
 		// Code that ends a transaction by cancelling its context need not call
 		// Rollback, and its sessions would never get a token again.

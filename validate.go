@@ -27,6 +27,10 @@ func (c Config) validate() error {
 	if c.PrimaryLost > Refuse {
 		v.add("Config.PrimaryLost is %d: it must be ServeReplicas or Refuse", c.PrimaryLost)
 	}
+	if c.Guarantee > session.Causal {
+		v.add("Config.Guarantee is %d: it must be session.ReadYourWrites, session.MonotonicReads or session.Causal", c.Guarantee)
+	}
+	v.lifetime(c)
 	if c.NotFound > policy.RecheckOnPrimary {
 		v.add("Config.NotFound is %d: it must be policy.NotFoundStands or policy.RecheckOnPrimary", c.NotFound)
 	}
@@ -159,6 +163,20 @@ func (v *problems) durations(c Config) {
 	}
 	if least := c.MaxLag + c.MaxSampleAge; c.MaxLag > 0 && c.MaxSampleAge > 0 && c.StickyWindow > 0 && c.StickyWindow < least {
 		v.add("Config.StickyWindow is %v, shorter than MaxLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", c.StickyWindow, least)
+	}
+}
+
+// lifetime reports a token lifetime after which a token could still be needed.
+func (v *problems) lifetime(c Config) {
+	if c.MaxLag <= 0 && c.MaxLag != Off || c.MaxSampleAge <= 0 || c.StickyWindow <= 0 {
+		return // reported by itself
+	}
+	least := session.Lifetime(c.MaxLag, c.MaxSampleAge, c.StickyWindow)
+	switch {
+	case c.TokenLifetime < least:
+		v.add("Config.TokenLifetime is %v, shorter than %v, what MaxLag, MaxSampleAge, StickyWindow and the clocks of several servers make of it: a token would end while only it tells what must be seen; raise it, or leave it 0", c.TokenLifetime, least)
+	case c.TokenLifetime > session.MaxTokenLifetime:
+		v.add("Config.TokenLifetime is %v: at most %v; what is older is in the replicas, or they are lost", c.TokenLifetime, session.MaxTokenLifetime)
 	}
 }
 

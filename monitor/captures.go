@@ -85,6 +85,16 @@ func (c *captures) earliest(ok func(*capture) bool) (capture, bool) {
 	return c.ring[(oldest+lo)%captureRing], true
 }
 
+// newest returns the capture that finished last.
+func (c *captures) newest() (capture, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.len == 0 {
+		return capture{}, false
+	}
+	return c.ring[(c.next-1+captureRing)%captureRing], true
+}
+
 // covering returns the earliest finished capture numbered n or later. The
 // earliest is the right one: a later capture covers the write too, but also
 // everything that was written since, and a replica that is behind by less than

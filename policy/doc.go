@@ -23,8 +23,8 @@
 //     position pending): the primary, except for AnyReplica.
 //  4. A policy that implements [QueryJudge] and objects: the primary.
 //  5. Each replica is judged: not failed by this read already, in the group, a
-//     standby, up, one server, news not too old, within the lag bound, at the
-//     session's position, no objection by a policy.
+//     standby, up, one server, the one that the request is held on, news not too
+//     old, within the lag bound, at the session's position, no objection by a policy.
 //  6. Replicas without an objection are left: the balancer picks one.
 //  7. A replica only needs to reach the session's position and is likely to do
 //     so in time: wait.

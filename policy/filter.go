@@ -43,7 +43,11 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	var out outcome
 	sc.n = 0
 	n := len(in.s.Replicas)
-	i := first(in.q.Ticket, n)
+	turn := in.q.Ticket
+	if in.q.Affinity != 0 {
+		turn = in.q.Affinity // the same replicas are offered to all its reads
+	}
+	i := first(turn, n)
 	for range n {
 		if sc.n == MaxCandidates && t == nil {
 			break
@@ -131,6 +135,11 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	}
 	if reason := ruleSingle(in.q, r); reason != ReasonNone {
 		return reason
+	}
+	if in.q.KeepServer {
+		if reason := ruleHeld(in.q, in.s, r); reason != ReasonNone {
+			return reason
+		}
 	}
 	if !in.lifted {
 		if reason := ruleLag(in.q, r, in.now, in.bound); reason != ReasonNone {

@@ -52,13 +52,7 @@ func OneServer() Policy { return oneServer{} }
 func (oneServer) Name() string { return "one_server" }
 
 func (oneServer) Judge(q *Query, s *Snapshot, r *Replica, _ time.Time) Reason {
-	switch i := q.Held - 1; {
-	case q.Held == 0 || q.Mode == AnyReplica:
-		return ReasonNone
-	case q.Held > 0 && i < len(s.Replicas) && r == &s.Replicas[i]:
-		return ReasonNone
-	}
-	return ReasonHeldElsewhere
+	return ruleHeld(q, s, r)
 }
 
 type maxLag struct{ d time.Duration }

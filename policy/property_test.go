@@ -40,7 +40,7 @@ func TestDecideAgainstOracle(t *testing.T) {
 		policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica, policy.ReasonPrimaryLost,
 		policy.ReasonWrite, policy.ReasonLockingRead, policy.ReasonUnknownStatement, policy.ReasonFresh, policy.ReasonNoReplicas,
 		policy.ReasonGroupEmpty, policy.ReasonPreferPrimary, policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending,
-		policy.ReasonFailedThisRead, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
+		policy.ReasonFailedThisRead, policy.ReasonHeldElsewhere, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
 		policy.ReasonOldNews, policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonLagUnknown, policy.ReasonLagging,
 		policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven,
 	} {

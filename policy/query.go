@@ -71,6 +71,11 @@ type Query struct {
 	// Held is the server that this request is held on, as index+1 into
 	// Snapshot.Replicas, -1 for the primary, 0 for none yet.
 	Held int
+	// KeepServer holds this request there, as [OneServer] holds every request.
+	KeepServer bool
+	// Affinity, unless 0, is the hash of whose read this is: reads of the same
+	// Affinity prefer the same replica (see [Affinity]).
+	Affinity uint64
 
 	// Exclude is a bit per replica (index modulo 64) that failed this very read.
 	Exclude uint64

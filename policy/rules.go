@@ -52,7 +52,11 @@ func ruleSlowStart(q *Query, r *Replica, index int, now time.Time, over time.Dur
 		return ReasonNone
 	}
 	share := max(float64(passed)/float64(over), leastShare)
-	if chance(q.Random, index) < share {
+	random := q.Random
+	if q.Affinity != 0 {
+		random = q.Affinity // its users come back one by one, and each for good
+	}
+	if chance(random, index) < share {
 		return ReasonNone
 	}
 	return ReasonSlowStart
@@ -117,6 +121,17 @@ func ruleSingle(q *Query, r *Replica) Reason {
 		return ReasonBalanced
 	}
 	return ReasonNone
+}
+
+// ruleHeld keeps a request on its first server.
+func ruleHeld(q *Query, s *Snapshot, r *Replica) Reason {
+	switch i := q.Held - 1; {
+	case q.Held == 0 || q.Mode == AnyReplica:
+		return ReasonNone
+	case q.Held > 0 && i < len(s.Replicas) && r == &s.Replicas[i]:
+		return ReasonNone
+	}
+	return ReasonHeldElsewhere
 }
 
 // boundless reports whether q gave up every bound on staleness.

@@ -81,9 +81,14 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 		{"news", ruleNews(r, in.now, d.limits.MaxSampleAge), in.newsDetail(r, d.limits.MaxSampleAge)},
 		{"ejected", in.isEjected(r), in.ejectedDetail(r)},
 		{"single", ruleSingle(in.q, r), ""},
+	}
+	if in.q.KeepServer {
+		verdicts = append(verdicts, Verdict{"held", ruleHeld(in.q, in.s, r), ""})
+	}
+	verdicts = append(verdicts, []Verdict{
 		{"lag", ruleLag(in.q, r, in.now, in.bound), in.lagDetail(r)},
 		{"position", rulePosition(in.q, r), in.positionDetail(r)},
-	}
+	}...)
 	for _, p := range d.each {
 		verdicts = append(verdicts, Verdict{p.Name(), objection(p.Judge(in.q, in.s, r, in.now)), ""})
 	}

@@ -132,6 +132,10 @@ func (g generator) query(c *Case) policy.Query {
 		q.Withheld = []policy.Reason{policy.ReasonKillSwitch, policy.ReasonPercent}[g.IntN(2)]
 	}
 	q.TryEjected = g.one(6)
+	q.KeepServer = q.Random%17 == 0
+	if q.Random%3 == 0 {
+		q.Affinity = q.Random
+	}
 	if g.one(2) {
 		q.Waited = g.pick(0, time.Millisecond, 4*time.Millisecond, 5*time.Millisecond, time.Second, -time.Second)
 	}

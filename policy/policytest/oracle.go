@@ -38,6 +38,7 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 
 	right := q.Exclude&(1<<(i%64)) == 0 && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
 		(r.Role == policy.RoleStandby || primary)
+	right = right && (!q.KeepServer || anything || q.Held == 0 || q.Held == i+1)
 	// With nobody else left, who is ejected is tried.
 	right = right && !r.Gone && !r.Drained && (q.TryEjected || s.Primary.Lost || !r.EjectedUntil.After(now))
 	known := r.Up && !r.Sampled.IsZero() && !r.Sampled.Add(limits.MaxSampleAge).Before(now) &&

@@ -67,9 +67,9 @@ var All = []Mutant{
 		Name:    "refused-token-ignored",
 		Mistake: "a token that cannot be read makes its session ask for nothing",
 		Edits: []Edit{{
-			"claims.go",
-			"rt.counters.tokensRefused.Add(1)\n\t\tdoubt(window)\n",
-			"rt.counters.tokensRefused.Add(1)\n",
+			"join.go",
+			"l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(window, now) })\n\t\treturn\n",
+			"return\n",
 		}},
 		Args: "-faults tamper,delay,pause",
 	},
@@ -77,7 +77,7 @@ var All = []Mutant{
 		Name:    "joined-token-ignored",
 		Mistake: "the position of a token is not joined",
 		Edits: []Edit{{
-			"claims.go",
+			"join.go",
 			"joined, ok := c.Join(pos, next, now)",
 			"joined, ok := c, next > 0",
 		}},
@@ -87,8 +87,9 @@ var All = []Mutant{
 		Name:    "token-without-its-write",
 		Mistake: "a token does not wait for the position of the newest write, and does not say so",
 		Edits: []Edit{
-			{"claims.go", "deadline := time.Now().Add(tokenWait)", "deadline := time.Now()"},
-			{"claims.go", "case q.Pending || q.Foreign:", "case q.Foreign:"},
+			{"token.go", "t, keys := s.token(ctx, time.Now().Add(tokenWait))", "t, keys := s.token(ctx, time.Now())"},
+			{"token.go", "t, _ := s.token(ctx, time.Now().Add(tokenWait))", "t, _ := s.token(ctx, time.Now())"},
+			{"token.go", "case q.Pending || q.Foreign:", "case q.Foreign:"},
 		},
 		Args: "-faults delay,pause",
 	},
@@ -195,8 +196,18 @@ var All = []Mutant{
 		Mistake: "what a read on the primary has shown does not bind the session's later reads",
 		Edits: []Edit{{
 			"read.go",
-			"if err == nil {\n\t\t\t\trt.shown(marksOf(ctx), nil, 0, nil)\n\t\t\t}\n",
+			"rt.told(marksOf(ctx), nil, 0, nil, err)\n",
 			"",
+		}},
+		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
+	},
+	{
+		Name:    "token-without-what-was-read",
+		Mistake: "a token says what its session wrote, and not what it was shown",
+		Edits: []Edit{{
+			"token.go",
+			"rt.demandSeen(ctx, l, seen, &held, deadline)",
+			"_ = seen",
 		}},
 		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
 	},

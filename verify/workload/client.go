@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 	"github.com/readsplit/readsplit/verify/history"
 )
 
@@ -92,6 +93,16 @@ func (c *client) next() {
 		return
 	}
 	c.session = readsplit.NewSession()
+	switch c.rng.IntN(8) {
+	case 0:
+		c.session.Prefer(c.name)
+	case 1:
+		c.session.KeepServer() // each operation is a request of its own
+	case 2, 3:
+		if c.p.cfg.Monotonic() {
+			c.session.SetGuarantee(session.MonotonicReads)
+		}
+	}
 	if c.rng.IntN(4) > 0 {
 		c.join()
 	}
@@ -105,7 +116,11 @@ func (c *client) join() {
 	}
 	e := c.begin(history.KindJoin, "join")
 	e.Token = m.ID
-	c.session.Join(m.Text)
+	if token, err := (readsplit.Config{TokenKeys: c.p.cfg.keys()}).ParseToken(m.Text); err == nil && c.rng.IntN(3) == 0 {
+		c.session.JoinToken(token) // as from a store
+	} else {
+		c.session.Join(m.Text)
+	}
 	e.Result = history.OK
 	c.end(e)
 	c.recent = append(c.recent, m.Keys...)
@@ -118,13 +133,29 @@ func (c *client) pass(ctx context.Context) {
 	}
 	e := c.begin(history.KindToken, "token")
 	e.Token = fmt.Sprintf("k%d.%d", c.p.cfg.Process, c.p.names.Add(1))
-	text, err := c.session.Token(ctx)
+	text, err := c.token(ctx)
 	e.Result, e.Error = outcome(err), told(err)
 	c.end(e)
 	if err == nil {
 		to := 1 + c.rng.IntN(c.p.cfg.Processes)
 		c.p.link.Pass(Message{ID: e.Token, Text: text, To: to, Keys: append([]string(nil), c.recent...)})
 	}
+}
+
+// token takes the session's token, as a text or as a store would.
+func (c *client) token(ctx context.Context) (string, error) {
+	if c.rng.IntN(3) > 0 {
+		return c.session.Token(ctx)
+	}
+	token, err := c.session.Export(ctx)
+	if err != nil || len(token.Positions) == 0 && token.Unsure.IsZero() {
+		return "", err
+	}
+	keys, err := session.NewKeys(c.p.cfg.keys()...)
+	if err != nil {
+		return "", err
+	}
+	return keys.Encode(token)
 }
 
 func (c *client) begin(kind history.Kind, way string) *Event {

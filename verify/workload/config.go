@@ -33,6 +33,14 @@ type Config struct {
 	Ways []string `json:"ways,omitempty"`
 }
 
+// keys are the keys of tokens.
+func (c *Config) keys() [][]byte {
+	if c.TokenKey == "" {
+		return nil
+	}
+	return [][]byte{[]byte(c.TokenKey)}
+}
+
 // Monotonic reports whether reads of a session never go backwards in this process.
 func (c *Config) Monotonic() bool { return c.Process%2 == 0 }
 

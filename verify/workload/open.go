@@ -14,6 +14,7 @@ import (
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
 )
 
 // poolSize is how many connections a process has to each server.
@@ -78,15 +79,15 @@ func (c *Config) readsplit() readsplit.Config {
 		// Reads that hang somewhere do not keep others away from there.
 		cfg.Balancer = policy.RoundRobin()
 	}
-	cfg.MonotonicReads = c.Monotonic()
+	if c.Monotonic() {
+		cfg.Guarantee = session.Causal
+	}
 	cfg.FollowPrimary = c.FollowReplicas
 	if c.Budget > 0 {
 		// A read that never gets its place, or one that waits for itself, fails.
 		cfg.PrimaryBudget = overload.Budget{Reads: c.Budget, MaxWait: patience * 3 / 4}
 	}
-	if c.TokenKey != "" {
-		cfg.TokenKeys = [][]byte{[]byte(c.TokenKey)}
-	}
+	cfg.TokenKeys = c.keys()
 	for _, r := range c.Replicas {
 		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: r.Name, Dialector: postgres.Open(r.DSN)})
 	}
