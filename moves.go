@@ -3,7 +3,7 @@ package readsplit
 import "time"
 
 // Moves tells how often s has written, and how often its reads have shown what binds
-// the next ones (Config.MonotonicReads), in this process; what was joined does not
+// the next ones (from session.MonotonicReads on), in this process; what was joined does not
 // count. A carrier asks it twice to learn whether something has come in between, and
 // tells by it what s did itself from what it was told.
 func (s *Session) Moves() (writes, shown uint64) {

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 )
 
 // What a session did itself is told from what it was told.
@@ -48,7 +49,7 @@ func TestMovesOfASession(t *testing.T) {
 }
 
 func TestMovesOfMonotonicReads(t *testing.T) {
-	x := newTrap(t, configured(func(c *readsplit.Config) { c.MonotonicReads = true }))
+	x := newTrap(t, configured(func(c *readsplit.Config) { c.Guarantee = session.MonotonicReads }))
 	db, ctx := x.session()
 	require.NoError(t, db.Find(&[]book{}).Error)
 	writes, shown := readsplit.SessionFrom(ctx).Moves()

@@ -41,10 +41,7 @@ func Group(name string, h http.Handler) http.Handler {
 // it.
 func OneServer(h http.Handler) http.Handler {
 	return marked(h, func(ctx context.Context) context.Context {
-		var s any = readsplit.SessionFrom(ctx)
-		if one, ok := s.(interface{ KeepServer() }); ok {
-			one.KeepServer()
-		}
+		readsplit.SessionFrom(ctx).KeepServer()
 		return ctx
 	})
 }
