@@ -29,10 +29,10 @@ const key = (router, server) => router + '/' + server;
 
 function remember(report) {
   every = report.every_seconds;
+  keep = Math.max(2, report.keep_points);
   if (report.history) {
     history.clear();
     for (const h of report.history) history.set(key(h.router, h.server), h.lag_seconds.slice());
-    keep = Math.max(60, ...report.history.map((h) => h.lag_seconds.length), keep);
     return;
   }
   for (const r of report.routers) {

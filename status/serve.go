@@ -71,12 +71,13 @@ func (p *Page) asset(w http.ResponseWriter, r *http.Request, name, kind string) 
 type full struct {
 	Report
 	Every   float64   `json:"every_seconds"`
+	Keep    int       `json:"keep_points"` // how many points History has at most
 	History []History `json:"history,omitempty"`
 }
 
 func (p *Page) full(r *http.Request, report Report, history bool) full {
 	report.MayOperate = p.opts.Authorize != nil && p.opts.Authorize(r)
-	f := full{Report: report, Every: p.opts.Every.Seconds()}
+	f := full{Report: report, Every: p.opts.Every.Seconds(), Keep: p.keep}
 	if history {
 		f.History = p.history()
 	}
