@@ -248,6 +248,7 @@ func (p *Plugin) settleWrite(db *gorm.DB) {
 // restore ends the statement of a route: what comes next on the same handle is
 // decided anew.
 func (p *Plugin) restore(db *gorm.DB) {
+	p.logServer(db)
 	if r, ok := p.routeOf(db); ok {
 		r.end()
 		return
@@ -294,6 +295,7 @@ func (p *Plugin) restoreWrite(db *gorm.DB) {
 	}
 	r.end()
 	db.Statement.ConnPool = r
+	p.logServer(db)
 }
 
 // unrouted looks at a statement that ran on a pool of the application's own or

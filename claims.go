@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
 )
@@ -256,6 +257,7 @@ func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, dea
 	})
 	if foreign {
 		rt.counters.tokensForeign.Add(1)
+		rt.tellToken(observe.TokenForeign)
 	}
 	return &checked
 }

@@ -198,6 +198,14 @@ type Config struct {
 	// the statement instead of a panic. Defaults to false.
 	GuardErrors bool
 
+	// Observers are told what the plugin does: each is an implementation of one or more
+	// of the interfaces of package observe. Defaults to none, which costs nothing.
+	Observers []any
+
+	// LogServers adds where a statement was served, and why, as a comment to the text
+	// that GORM's logger prints. No server gets to see it. Defaults to false.
+	LogServers bool
+
 	// ForbidNudge keeps the plugin from committing a message of about 100 bytes
 	// on an idle primary, at most once a second, when that is the only way to
 	// prove that a replica is not behind. Defaults to false.

@@ -71,6 +71,8 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.ConflictGroup":          testConflictGroup,
 		"Config.TokenKeys":              f.tokenKeys,
 		"Config.GuardErrors":            f.guardErrors,
+		"Config.Observers":              f.observers,
+		"Config.LogServers":             f.logServers,
 		"Config.ForbidNudge":            f.forbidNudge,
 		"Replica.Name":                  f.name,
 		"Replica.Dialector":             f.dialector,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -115,6 +116,7 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	t, genuine, ok := rt.understand(a, now)
 	if !ok {
 		rt.counters.tokensRefused.Add(1)
+		rt.tellToken(observe.TokenRefused)
 		s.changed.Store(true)
 		l.claim.update(func(c session.Claim) session.Claim { return c.AfterUnsure(window, now) })
 		return
@@ -123,6 +125,8 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	if expired {
 		rt.counters.tokensExpired.Add(1)
 	}
+	foreign := false
+	defer func() { rt.tellToken(outcomeOf(&t, expired, foreign)) }()
 	// A doubt binds the session, and those without a session where nobody can have
 	// forged it: else anybody could send everybody to the primary.
 	doubt := func(after func(session.Claim) session.Claim, everybody bool) {
@@ -171,14 +175,30 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 			// Of before a change of primary. What has survived of it is in the primary.
 			current(false)
 		default:
+			foreign = true
 			rt.counters.tokensForeign.Add(1)
 			unsure(window)
 		}
 		known = true
 	}
 	if !known && len(t.Positions) > 0 && !expired {
+		foreign = true
 		rt.counters.tokensForeign.Add(1)
 		unsure(window)
+	}
+}
+
+// outcomeOf is what observers are told of a token.
+func outcomeOf(t *Token, expired, foreign bool) observe.TokenOutcome {
+	switch {
+	case foreign:
+		return observe.TokenForeign
+	case expired:
+		return observe.TokenExpired
+	case !t.Unsure.IsZero():
+		return observe.TokenUnsure
+	default:
+		return observe.TokenAccepted
 	}
 }
 

@@ -45,6 +45,7 @@ func (rt *router) onChange(c monitor.Change) {
 	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
 		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended, or to what is no replica any more
 	}
+	rt.tellChange(c)
 	if rt.log == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
@@ -30,6 +31,7 @@ type Plugin struct {
 	cfg   Config // with defaults, from Initialize on
 	guard readonlyguard.Options
 	keys  *session.Keys
+	told  observe.Observers
 	log   func(monitor.Change)
 	warn  func(format string, args ...any)
 
@@ -103,6 +105,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 		errs = append(errs, p.addTo(all, fmt.Sprintf("Config.Resolvers[%d]", i), r))
 	}
 	keys, _ := session.NewKeys(p.cfg.TokenKeys...) // checked by validate
+	p.told, _ = observe.Of(p.cfg.Observers...)
 	p.keys = &keys
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			if r.refused {
 				r.wrote, r.effect = true, effect{insert: true, began: rt.history()}
 			}
-			r.ranOn(nil, reason)
+			r.ranOn(ctx, nil, reason)
 			err := rt.noticed(r.placed(attempt))
 			rt.told(marksOf(ctx), nil, 0, nil, err)
 			return err
@@ -58,7 +58,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 				r.generation = generation
 				rt.told(marksOf(ctx), s, generation, r.sight, nil)
 				rt.conflicts.Ran(r.text)
-				r.ranOn(s, reason)
+				r.ranOn(ctx, s, reason)
 				return nil
 			}
 			// Between the decision and now the server came back in an older
@@ -75,7 +75,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial})
 		if !again {
 			rt.told(marksOf(ctx), s, generation, r.sight, err)
-			r.ranOn(s, reason)
+			r.ranOn(ctx, s, reason)
 			return err
 		}
 		if next != 0 {
@@ -83,7 +83,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		if !rt.cfg.Retry.Allows(r.attempts) {
 			if primary == 0 {
-				r.ranOn(s, reason)
+				r.ranOn(ctx, s, reason)
 				return err
 			}
 		} else if primary == 0 && !rt.pause(ctx, r.attempts) {
@@ -135,9 +135,11 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	switch v.Action {
 	case retry.Elsewhere:
 		r.router.counters.retried(v.Cause)
+		r.tellRetry(ctx, s, v, err)
 		return 0, true
 	case retry.Primary:
 		r.router.counters.retried(v.Cause)
+		r.tellRetry(ctx, s, v, err)
 		switch {
 		case v.CountsAsWrite:
 			r.refused = true
@@ -205,6 +207,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonParent, nil
 	}
 	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
+	r.waited = q.Waited
 	shadowed := rt.plugin.shadowed()
 	if shadowed && d.Target == policy.Refuse {
 		err = nil // the primary says by itself that it cannot be reached

@@ -74,6 +74,8 @@ type route struct {
 
 	place *budget // where a read that fell back on the primary has a place, until rows or a transaction hold it
 	fell  bool    // it did fall back
+
+	waited time.Duration // what the newest decision took, where it had to wait
 }
 
 // runner runs statements: a pool, or one server's prepared statements.
@@ -196,9 +198,10 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 	return err
 }
 
-func (r *route) ranOn(s *server, reason policy.Reason) {
+func (r *route) ranOn(ctx context.Context, s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
 	r.router.count(s, reason)
+	r.tell(ctx, s, reason)
 }
 
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
@@ -232,7 +235,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 		}
 		return result, err
 	}
-	r.toPrimary(info)
+	r.toPrimary(ctx, info)
 	sent := ctx.Err() == nil // else database/sql sends nothing: nothing is unknown
 	_ = run(nil)
 	r.shownThere(ctx, err)
@@ -261,7 +264,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 		err = r.read(ctx, run, func() { _ = rows.Close() })
 		r.keep(rows)
 	} else {
-		r.toPrimary(info)
+		r.toPrimary(ctx, info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
 		_ = run(nil)
 		r.shownThere(ctx, err)
@@ -307,7 +310,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 			r.keep(rowsOf(row))
 		}
 	} else {
-		r.toPrimary(info)
+		r.toPrimary(ctx, info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
 		_ = run(nil)
 		r.shownThere(ctx, row.Err())
@@ -328,7 +331,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 
 // toPrimary notes that a statement goes to the primary because of what it is,
 // or because it must follow what it belongs to.
-func (r *route) toPrimary(info sqlclass.Info) {
+func (r *route) toPrimary(ctx context.Context, info sqlclass.Info) {
 	r.effect = effectOf(info)
 	r.effect.began = r.router.history()
 	reason := policy.ReasonPinned
@@ -344,7 +347,7 @@ func (r *route) toPrimary(info sqlclass.Info) {
 		reason = policy.ReasonUnknownStatement
 	}
 	r.attempts++
-	r.ranOn(nil, reason)
+	r.ranOn(ctx, nil, reason)
 }
 
 // settle records how a statement that is not a read ended outside a transaction,

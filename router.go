@@ -160,11 +160,12 @@ func (rt *router) prepare() {
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
 		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
 		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.beforeSample,
-		OnDead:  func(i int) { rt.replicas()[i].die() },
-		OnAlive: func(i int) { rt.replicas()[i].revive() },
-		OnVoid:  func(i int, generation uint64) { rt.replicas()[i].void(generation) },
-		Health:  rt.cfg.Health,
-		Seed:    rand.Uint64(),
+		OnDead:    func(i int) { rt.replicas()[i].die() },
+		OnAlive:   func(i int) { rt.replicas()[i].revive() },
+		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
+		Health:    rt.cfg.Health,
+		OnCapture: rt.tellCapture,
+		Seed:      rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,

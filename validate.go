@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
 )
@@ -40,6 +41,9 @@ func (c Config) validate() error {
 	}
 	if c.FollowPrimary && len(c.Replicas) == 0 {
 		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
+	}
+	if _, err := observe.Of(c.Observers...); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Observers%w", err))
 	}
 	for i, p := range c.Policies {
 		if isNil(p) {

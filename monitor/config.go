@@ -76,6 +76,9 @@ type Config struct {
 	// very capture: a later one would cover what was written meanwhile too. It must
 	// not block.
 	BeforeSample func()
+	// OnCapture, if not nil, is told of every question to the primary for its position
+	// alone: those that somebody waits for. It must not block.
+	OnCapture func(began time.Time, err error)
 	// OnDead is told that replica i is gone, so that what runs there can be
 	// broken off; OnAlive that it answers again.
 	OnDead, OnAlive func(i int)

@@ -206,6 +206,9 @@ func (m *Monitor) capture() {
 	n := m.captures.begin()
 	began := time.Now()
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
+	if m.cfg.OnCapture != nil && (connected || err != nil) {
+		m.cfg.OnCapture(began, err)
+	}
 	switch {
 	case err != nil:
 		m.primary.lastStart = began

@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -31,6 +31,8 @@ var imports = map[string][]string{
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
 	"monitor": {"lsn", "policy"},
+	// What is told of is told in the terms of decisions and verdicts.
+	"observe": {"policy", "retry"},
 	// Who is the primary is judged from what servers say of themselves.
 	"failover": {"lsn"},
 	// A session's state and its token are positions.
@@ -49,6 +51,8 @@ var imports = map[string][]string{
 	"retry": {},
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
+	// The page shows the plugin's state from outside.
+	"status": {"github.com/readsplit/readsplit", "observe", "overload", "policy"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.

@@ -1,0 +1,10 @@
+// Package observe says what the plugin does, to whoever listens: metrics, traces,
+// logs, a page.
+//
+// An observer is anything that implements one or more of the interfaces of this
+// package, each of which has one method. It is called where the thing happens, on the
+// goroutine of the statement: it must be quick, must not block, and must not use the
+// gorm.DB that it observes. Nobody listening costs nothing.
+//
+// No event holds a DSN, a token, or what a statement binds or reads.
+package observe

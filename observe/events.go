@@ -1,0 +1,92 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// Decision is one run of a statement outside of transactions: where it went, and why.
+// GORM wraps Create, Update and Delete in a transaction unless SkipDefaultTransaction
+// is set.
+type Decision struct {
+	At time.Time
+	// Resolver is the name of the resolver that the statement belongs to; empty where
+	// it belongs to none.
+	Resolver string
+	// Server is the name of the replica, or "primary".
+	Server  string
+	Replica bool
+	// Reason is why, from one closed list.
+	Reason policy.Reason
+	// Read says that the statement was taken for a read.
+	Read bool
+	// Attempts is how often the statement was run: more than 1 when a replica failed
+	// and it was run again elsewhere.
+	Attempts int
+	// Waited is how long the decision took, waiting for a replica to reach the
+	// session's position included.
+	Waited time.Duration
+}
+
+// Retry is a read that failed on a replica and is run again.
+type Retry struct {
+	At       time.Time
+	Resolver string
+	Server   string // where it failed
+	Cause    retry.Cause
+	// Conflict is what the read stood in the way of, where replay cancelled it.
+	Conflict retry.ConflictKind
+	// Err is what the replica said.
+	Err error
+}
+
+// Change is a server that has become something else.
+type Change struct {
+	At       time.Time
+	Resolver string
+	Server   string // the name of a replica, or "primary"
+	// State is one of the monitor's states: up, down, drained, ...
+	State string
+	// Err is why, where an error is the reason.
+	Err error
+}
+
+// Capture is a question to the primary for its position, which all who wrote before it
+// share.
+type Capture struct {
+	At       time.Time
+	Resolver string
+	Took     time.Duration
+	Err      error
+}
+
+// Token is a session token that was judged when it was joined.
+type Token struct {
+	At       time.Time
+	Resolver string
+	Outcome  TokenOutcome
+}
+
+// TokenOutcome is what became of a token.
+type TokenOutcome uint8
+
+// Outcomes. None of them is an error for the user who sent the token.
+const (
+	TokenAccepted TokenOutcome = iota // its position counts
+	TokenUnsure                       // it says that the outcome of a write is unknown
+	TokenRefused                      // forged, truncated, or signed with a key that is not configured
+	TokenForeign                      // of another database cluster or history, or beyond what the primary has written
+	TokenExpired                      // older than a token counts
+)
+
+var outcomes = [...]string{"accepted", "unsure", "refused", "foreign", "expired"}
+
+// String returns the outcome as a label of a metric.
+func (o TokenOutcome) String() string {
+	if int(o) < len(outcomes) {
+		return outcomes[o]
+	}
+	return "unknown"
+}

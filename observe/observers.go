@@ -1,0 +1,72 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// DecisionObserver is told of every statement outside of transactions. ctx is the
+// statement's.
+type DecisionObserver interface {
+	ObserveDecision(ctx context.Context, d Decision)
+}
+
+// RetryObserver is told of reads that failed on a replica and are run again. ctx is the
+// statement's.
+type RetryObserver interface {
+	ObserveRetry(ctx context.Context, r Retry)
+}
+
+// ChangeObserver is told when a server has become something else.
+type ChangeObserver interface {
+	ObserveChange(c Change)
+}
+
+// CaptureObserver is told of questions to the primary for its position.
+type CaptureObserver interface {
+	ObserveCapture(c Capture)
+}
+
+// TokenObserver is told of session tokens that were joined.
+type TokenObserver interface {
+	ObserveToken(t Token)
+}
+
+// Observers are those who listen, by what they listen to. The zero value is nobody.
+type Observers struct {
+	Decisions []DecisionObserver
+	Retries   []RetryObserver
+	Changes   []ChangeObserver
+	Captures  []CaptureObserver
+	Tokens    []TokenObserver
+}
+
+// Of sorts observers by what they implement. One that implements nothing of this
+// package is an error, which names its place in the list.
+func Of(all ...any) (Observers, error) {
+	var o Observers
+	var errs []error
+	for i, one := range all {
+		heard := false
+		if x, ok := one.(DecisionObserver); ok {
+			o.Decisions, heard = append(o.Decisions, x), true
+		}
+		if x, ok := one.(RetryObserver); ok {
+			o.Retries, heard = append(o.Retries, x), true
+		}
+		if x, ok := one.(ChangeObserver); ok {
+			o.Changes, heard = append(o.Changes, x), true
+		}
+		if x, ok := one.(CaptureObserver); ok {
+			o.Captures, heard = append(o.Captures, x), true
+		}
+		if x, ok := one.(TokenObserver); ok {
+			o.Tokens, heard = append(o.Tokens, x), true
+		}
+		if !heard {
+			errs = append(errs, fmt.Errorf("[%d] is a %T: an observer implements at least one of observe.DecisionObserver, RetryObserver, ChangeObserver, CaptureObserver and TokenObserver, perhaps with a pointer receiver", i, one))
+		}
+	}
+	return o, errors.Join(errs...)
+}

@@ -1,0 +1,187 @@
+package status
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/policy"
+)
+
+// Page shows the state of one plugin. Make it with [New]; one goroutine looks at the
+// plugin's state, and asks no server, until Close.
+type Page struct {
+	plugin  *readsplit.Plugin
+	opts    Options
+	keep    int
+	crosses *http.CrossOriginProtection
+	stop    chan struct{}
+	stopped chan struct{}
+	closing sync.Once
+
+	mu     sync.Mutex
+	report Report
+	past   map[place]*past
+	counts map[string]counts // of routers
+	next   chan struct{}     // closed when there is a newer report
+}
+
+// place is one server of one router.
+type place struct{ router, server string }
+
+// counts are what rates are made of.
+type counts struct {
+	at                time.Time
+	replicas, primary uint64
+	reasons           map[policy.Reason]uint64
+}
+
+// New returns the page of a plugin. It fails on options that have no meaning, naming
+// the field, the value and the rule.
+func New(plugin *readsplit.Plugin, o Options) (*Page, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	p := &Page{
+		plugin: plugin, opts: o, keep: int(o.Keep / o.Every), crosses: http.NewCrossOriginProtection(),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+		past: make(map[place]*past), counts: make(map[string]counts), next: make(chan struct{}),
+	}
+	p.look(time.Now())
+	go p.run()
+	return p, nil
+}
+
+// Close stops looking and ends every stream. The plugin goes on.
+func (p *Page) Close() error {
+	p.closing.Do(func() { close(p.stop) })
+	<-p.stopped
+	return nil
+}
+
+func (p *Page) run() {
+	defer close(p.stopped)
+	tick := time.NewTicker(p.opts.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case now := <-tick.C:
+			p.look(now)
+		}
+	}
+}
+
+// look makes a new report.
+func (p *Page) look(now time.Time) {
+	st := p.plugin.Status()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := Report{At: now, Connections: connections(st.Connections)}
+	all := append([]readsplit.Status{st}, st.Resolvers...)
+	seen := make(map[place]bool)
+	for i := range all {
+		d := describe(&all[i], now)
+		p.rates(&d, &all[i], now)
+		for j := range d.Servers {
+			p.remember(&d, &d.Servers[j], now, seen)
+		}
+		p.counts[d.Name] = counts{at: now, replicas: d.Reads.Replicas, primary: d.Reads.Primary, reasons: all[i].Reasons}
+		r.Routers = append(r.Routers, d)
+	}
+	for at := range p.past {
+		if !seen[at] {
+			delete(p.past, at) // removed from the configuration
+		}
+	}
+	if p.opts.Ring != nil {
+		r.Decisions, r.Changes = decisions(p.opts.Ring.Decisions()), changes(p.opts.Ring.Changes())
+	}
+	p.report = r
+	close(p.next)
+	p.next = make(chan struct{})
+}
+
+// rates fills in what has happened since the last look.
+func (p *Page) rates(d *Router, st *readsplit.Status, now time.Time) {
+	was, ok := p.counts[d.Name]
+	if !ok {
+		return
+	}
+	seconds := now.Sub(was.at).Seconds()
+	if seconds <= 0 {
+		return
+	}
+	replicas, primary := since(st.ReplicaReads, was.replicas), since(st.PrimaryReads, was.primary)
+	d.Reads.PerSecond = float64(replicas+primary) / seconds
+	d.Reads.ShareNow = share(replicas, primary)
+	for i := range d.Reasons {
+		d.Reasons[i].PerSecond = float64(since(d.Reasons[i].Count, was.reasons[d.Reasons[i].Reason])) / seconds
+	}
+	slices.SortStableFunc(d.Reasons, func(a, b Reason) int { return cmp.Compare(b.PerSecond, a.PerSecond) })
+}
+
+// since is how much a counter has grown; one that was begun anew says what it has.
+func since(now, was uint64) uint64 {
+	if now < was {
+		return now
+	}
+	return now - was
+}
+
+// remember adds a server's state to its past.
+func (p *Page) remember(d *Router, s *Server, now time.Time, seen map[place]bool) {
+	at := place{d.Name, s.Name}
+	if s.Primary {
+		s.Reads = d.Reads.Primary
+	}
+	seen[at] = true
+	h := p.past[at]
+	if h == nil {
+		h = &past{lastReads: s.Reads}
+		p.past[at] = h
+	}
+	if was, ok := p.counts[d.Name]; ok && now.After(was.at) {
+		s.PerSecond = float64(since(s.Reads, h.lastReads)) / now.Sub(was.at).Seconds()
+	}
+	h.lastReads = s.Reads
+	lag := math.NaN()
+	switch {
+	case s.Primary && s.State == "up":
+		lag = 0
+	case s.Lag != nil && s.State != "down":
+		lag = *s.Lag
+	}
+	h.add(p.keep, lag, s.PerSecond)
+}
+
+// now returns the newest report and what is closed when there is a newer one.
+func (p *Page) now() (Report, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.report, p.next
+}
+
+// history returns the past of every server.
+func (p *Page) history() []History {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []History
+	for _, r := range p.report.Routers {
+		for _, s := range r.Servers {
+			if h := p.past[place{r.Name, s.Name}]; h != nil {
+				all = append(all, History{
+					Router: r.Name, Server: s.Name,
+					Lag: slices.Clone(last(h.lag, p.keep)), Reads: slices.Clone(last(h.reads, p.keep)),
+				})
+			}
+		}
+	}
+	return all
+}

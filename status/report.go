@@ -1,0 +1,168 @@
+package status
+
+import (
+	"time"
+
+	"github.com/readsplit/readsplit/observe"
+	"github.com/readsplit/readsplit/overload"
+	"github.com/readsplit/readsplit/policy"
+)
+
+// Report is what the page shows: the JSON of status.json, and of each event. Durations
+// are in seconds.
+type Report struct {
+	At time.Time `json:"at"`
+	// Routers are the plugin's own servers, with an empty name, and those of each
+	// resolver.
+	Routers     []Router     `json:"routers"`
+	Connections []Connection `json:"connections,omitempty"`
+	Decisions   []Decision   `json:"decisions,omitempty"`
+	Changes     []Change     `json:"changes,omitempty"`
+	// MayOperate says that the request was authorised to take replicas out of service.
+	MayOperate bool `json:"may_operate,omitempty"`
+}
+
+// Router is one primary with its replicas.
+type Router struct {
+	Name    string   `json:"name"`
+	Servers []Server `json:"servers"` // the primary first
+	Reads   Reads    `json:"reads"`
+	Reasons []Reason `json:"reasons"` // the most frequent now first
+	// Retries are by cause, Conflicts by what a read stood in the way of.
+	Retries         map[string]uint64 `json:"retries,omitempty"`
+	Conflicts       map[string]uint64 `json:"conflicts,omitempty"`
+	KeepConflicting int               `json:"keep_conflicting,omitempty"`
+	Captures        uint64            `json:"captures"`
+	UnsureWrites    uint64            `json:"unsure_writes"`
+	Tokens          map[string]uint64 `json:"tokens,omitempty"`
+	Traffic         *Traffic          `json:"traffic,omitempty"`
+	Budget          *Budget           `json:"budget,omitempty"`
+	// Primary is who the primary is among several hosts, and what is known of them.
+	Election *Election `json:"election,omitempty"`
+}
+
+// Server is one server now.
+type Server struct {
+	Name    string `json:"name"`
+	Host    string `json:"host,omitempty"`
+	Role    string `json:"role"`
+	Primary bool   `json:"primary,omitempty"`
+	// State is one word for people: up, down, behind, paused, drained, ejected,
+	// balanced, writable, unknown.
+	State string `json:"state"`
+	// Advice is what to do about State; empty where all is well.
+	Advice   string   `json:"advice,omitempty"`
+	Position string   `json:"position,omitempty"`
+	Lag      *float64 `json:"lag_seconds,omitempty"` // an upper bound; nil: there is none
+	Behind   uint64   `json:"behind_bytes"`
+	CatchUp  float64  `json:"catch_up_seconds,omitempty"`
+	// Reads is how many it served, PerSecond how many it serves now.
+	Reads     uint64  `json:"reads"`
+	PerSecond float64 `json:"reads_per_second"`
+	InFlight  int64   `json:"in_flight"`
+	Pool      Pool    `json:"pool"`
+	Sampled   string  `json:"sampled,omitempty"`
+}
+
+// Pool is the use of one server's connection pool.
+type Pool struct {
+	Open, InUse, Idle, Max int
+	Waits                  int64
+}
+
+// Reads is who serves reads outside of transactions.
+type Reads struct {
+	Replicas uint64 `json:"replicas"`
+	Primary  uint64 `json:"primary"`
+	// Share is that of replicas since the start, ShareNow over the last seconds; nil:
+	// there were no reads.
+	Share     *float64 `json:"replica_share,omitempty"`
+	ShareNow  *float64 `json:"replica_share_now,omitempty"`
+	PerSecond float64  `json:"per_second"`
+}
+
+// Reason is how often statements went where they went for one reason.
+type Reason struct {
+	Reason    policy.Reason `json:"reason"`
+	Count     uint64        `json:"count"`
+	PerSecond float64       `json:"per_second"`
+}
+
+// Traffic is what operators have set, where that is anything.
+type Traffic struct {
+	KillSwitch bool   `json:"kill_switch"`
+	Percent    int    `json:"percent"`
+	Shadow     bool   `json:"shadow"`
+	Stale      uint64 `json:"shadow_stale,omitempty"`
+}
+
+// Budget is what Config.PrimaryBudget does, where it is set.
+type Budget struct {
+	Reads       int    `json:"reads"`
+	InUse       int    `json:"in_use"`
+	Waiting     int    `json:"waiting"`
+	Refused     uint64 `json:"refused"`
+	ServedStale uint64 `json:"served_stale"`
+}
+
+// Election is the primary among several hosts.
+type Election struct {
+	State    string `json:"state"`
+	Primary  string `json:"primary"`
+	Timeline uint32 `json:"timeline"`
+	Moves    uint64 `json:"moves"`
+}
+
+// Connection is one server's limit, see overload.Connections.
+type Connection struct {
+	Servers   []string `json:"servers"`
+	Needed    int      `json:"needed"`
+	Available int      `json:"available"`
+}
+
+// Decision is an observe.Decision for people.
+type Decision struct {
+	At       time.Time     `json:"at"`
+	Router   string        `json:"router,omitempty"`
+	Server   string        `json:"server"`
+	Reason   policy.Reason `json:"reason"`
+	Attempts int           `json:"attempts"`
+	Waited   float64       `json:"waited_seconds,omitempty"`
+}
+
+// Change is an observe.Change for people.
+type Change struct {
+	At     time.Time `json:"at"`
+	Router string    `json:"router,omitempty"`
+	Server string    `json:"server"`
+	State  string    `json:"state"`
+	Why    string    `json:"why,omitempty"`
+}
+
+// mostShown bounds what is sent of the ring each time.
+const mostShown = 50
+
+func decisions(all []observe.Decision) (shown []Decision) {
+	for _, d := range all[:min(len(all), mostShown)] {
+		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Reason: d.Reason, Attempts: d.Attempts, Waited: d.Waited.Seconds()})
+	}
+	return shown
+}
+
+func changes(all []observe.Change) (shown []Change) {
+	for _, c := range all[:min(len(all), mostShown)] {
+		one := Change{At: c.At, Router: c.Resolver, Server: c.Server, State: c.State}
+		if c.Err != nil {
+			one.Why = why(c.Err)
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+func connections(all []overload.Connections) (shown []Connection) {
+	for _, c := range all {
+		shown = append(shown, Connection{Servers: c.Servers, Needed: c.Needed, Available: c.Available})
+	}
+	return shown
+}

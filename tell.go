@@ -1,0 +1,72 @@
+package readsplit
+
+import (
+	"context"
+	"time"
+
+	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/observe"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/retry"
+)
+
+// tell tells the observers of a decision that was followed.
+func (r *route) tell(ctx context.Context, s *server, reason policy.Reason) {
+	told := r.router.plugin.told.Decisions
+	if len(told) == 0 {
+		return
+	}
+	d := observe.Decision{
+		At: time.Now(), Resolver: r.router.name, Server: primaryName, Reason: reason,
+		Read:     reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement,
+		Attempts: max(r.attempts, 1), Waited: r.waited,
+	}
+	if s != nil {
+		d.Server, d.Replica = s.name, true
+	}
+	for _, o := range told {
+		o.ObserveDecision(ctx, d)
+	}
+}
+
+// tellRetry tells the observers of a read that failed on s and runs again.
+func (r *route) tellRetry(ctx context.Context, s *server, v retry.Verdict, err error) {
+	told := r.router.plugin.told.Retries
+	if len(told) == 0 {
+		return
+	}
+	e := observe.Retry{At: time.Now(), Resolver: r.router.name, Server: s.name, Cause: v.Cause, Err: err}
+	if v.Cause == retry.CauseRecoveryConflict {
+		e.Conflict = retry.ConflictOf(err)
+	}
+	for _, o := range told {
+		o.ObserveRetry(ctx, e)
+	}
+}
+
+// tellChange tells the observers of a server that became something else. Of the
+// plugin's own primary the main router tells.
+func (rt *router) tellChange(c monitor.Change) {
+	told := rt.plugin.told.Changes
+	if len(told) == 0 || c.Server == primaryName && rt.name != "" && !rt.owns() {
+		return
+	}
+	e := observe.Change{At: time.Now(), Resolver: rt.name, Server: c.Server, State: string(c.State), Err: c.Err}
+	for _, o := range told {
+		o.ObserveChange(e)
+	}
+}
+
+// tellToken tells the observers what became of a token.
+func (rt *router) tellToken(outcome observe.TokenOutcome) {
+	for _, o := range rt.plugin.told.Tokens {
+		o.ObserveToken(observe.Token{At: time.Now(), Resolver: rt.name, Outcome: outcome})
+	}
+}
+
+// tellCapture tells the observers of a question to the primary for its position.
+func (rt *router) tellCapture(began time.Time, err error) {
+	for _, o := range rt.plugin.told.Captures {
+		o.ObserveCapture(observe.Capture{At: began, Resolver: rt.name, Took: time.Since(began), Err: err})
+	}
+}
