@@ -17,6 +17,7 @@ type Sessions struct {
 	routes   routes
 	counters counters
 	places   places
+	stacks   stacks
 	debts    debts
 	handling atomic.Int64 // requests under way
 	// storeDown says that it was logged.
