@@ -35,6 +35,7 @@ type ledger interface {
 	Changed() bool
 	Moves() (writes, shown uint64)
 	InTransaction() bool
+	UnscopedOpen() bool
 	Export(ctx context.Context) (session.Token, error)
 	ExportNow() session.Token
 	TokenNow() string
