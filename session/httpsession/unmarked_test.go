@@ -22,7 +22,7 @@ func TestMistakesAreRememberedInBounds(t *testing.T) {
 	}
 	assert.Len(t, log.with("kind"), mostPlaces)
 
-	s, log = faked(t, Options{})
+	s, _ = faked(t, Options{})
 	for i := range 2 * mostStacks {
 		if !s.stacks.full.Load() {
 			s.stacks.isNew(uint64(i))
