@@ -1,6 +1,7 @@
 package readsplit_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/unmarked"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -85,4 +87,47 @@ func TestTokenNowInAFirstTransaction(t *testing.T) {
 	now := s.ExportNow()
 	assert.Equal(t, token.Positions, now.Positions)
 	assert.Zero(t, now.Unsure)
+}
+
+// A transaction that was begun without a session after CoverUnscoped is waited for by
+// carriers, while there are any that watch for such things.
+func TestTransactionsOfNobody(t *testing.T) {
+	x := newTrap(t)
+	s := readsplit.NewSession()
+	begin := func(ctx context.Context) *gorm.DB {
+		tx := x.WithContext(ctx).Begin()
+		require.NoError(t, tx.Error)
+		return tx
+	}
+	s.CoverUnscoped()
+	tx := begin(t.Context())
+	assert.False(t, s.UnscopedOpen(), "nobody watches")
+	require.NoError(t, tx.Rollback().Error)
+
+	unmarked.Watch(func(context.Context) {})
+	defer unmarked.Watch(nil)
+	assert.False(t, s.UnscopedOpen())
+	for end, by := range map[string]func(tx *gorm.DB) *gorm.DB{"commit": (*gorm.DB).Commit, "rollback": (*gorm.DB).Rollback} {
+		tx = begin(t.Context())
+		assert.True(t, s.UnscopedOpen(), end)
+		later := readsplit.NewSession()
+		later.CoverUnscoped()
+		assert.False(t, later.UnscopedOpen(), "it was open before")
+		assert.False(t, readsplit.NewSession().UnscopedOpen(), "it covers nothing")
+		assert.False(t, s.InTransaction(), "it is not its own")
+		require.NoError(t, by(tx).Error)
+		assert.False(t, s.UnscopedOpen(), end)
+	}
+	require.NoError(t, x.WithContext(t.Context()).Create(&book{Title: "two"}).Error)
+	assert.False(t, s.UnscopedOpen(), "the default transaction of a statement has ended with it")
+
+	tx = begin(readsplit.WithSession(t.Context(), readsplit.NewSession()))
+	assert.False(t, s.UnscopedOpen(), "it has a session")
+	require.NoError(t, tx.Rollback().Error)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	begin(ctx)
+	assert.True(t, s.UnscopedOpen())
+	cancel()
+	eventually(t, "a transaction that was left to its context to end", func() bool { return !s.UnscopedOpen() })
 }

@@ -39,6 +39,7 @@ type trackedTx struct {
 	marks      []*marks
 	committing bool
 	over       bool
+	noted      bool        // begunByNobody
 	unhook     func() bool // no longer end with ctx
 	unknown    error       // how COMMIT ended, where that does not say what became of it
 }
@@ -86,6 +87,7 @@ func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*track
 	}
 	t := &trackedTx{router: rt, ctx: ctx, inner: inner, began: began}
 	t.join(ctx)
+	t.begunByNobody(ctx)
 	return t, nil
 }
 
@@ -349,6 +351,9 @@ func (t *trackedTx) letGo() {
 		return
 	}
 	t.over = true
+	if t.noted {
+		t.endedByNobody()
+	}
 	if t.unhook != nil {
 		t.unhook()
 	}

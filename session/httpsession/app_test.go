@@ -1,6 +1,7 @@
 package httpsession_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -79,6 +80,21 @@ func app(db *gorm.DB) http.Handler {
 			}
 		}
 	}
+	// The same by a middleware that has lost the context.
+	mux.HandleFunc("POST /losttx/{who}", func(w http.ResponseWriter, r *http.Request) {
+		tx := db.Begin()
+		answer(w, r, place(tx, r))
+		if err := tx.Commit().Error; err != nil {
+			panic(err)
+		}
+	})
+	mux.HandleFunc("POST /lostflush/{who}", func(w http.ResponseWriter, r *http.Request) {
+		tx := db.Begin()
+		_ = http.NewResponseController(w).Flush()
+		if err := errors.Join(place(tx, r), tx.Commit().Error); err != nil {
+			panic(err)
+		}
+	})
 	mux.HandleFunc("POST /tx/{who}", perRequest(func(tx *gorm.DB, w http.ResponseWriter, r *http.Request) { answer(w, r, place(tx, r)) }))
 	mux.HandleFunc("POST /txflush/{who}", perRequest(func(tx *gorm.DB, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -97,7 +113,7 @@ func app(db *gorm.DB) http.Handler {
 }
 
 // kinds are the ways in which the application takes an order.
-var kinds = []string{"POST /redirect", "GET /get", "POST /silent", "POST /rows", "POST /recovered", "POST /stream", "POST /tx", "POST /txflush", "POST /txlong", "POST /lost"}
+var kinds = []string{"POST /redirect", "GET /get", "POST /silent", "POST /rows", "POST /recovered", "POST /stream", "POST /tx", "POST /txflush", "POST /txlong", "POST /losttx", "POST /lostflush", "POST /lost"}
 
 // recovering answers for handlers that panic, outside of the sessions.
 func recovering(next http.Handler) http.Handler {

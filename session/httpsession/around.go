@@ -55,8 +55,10 @@ func (w *response) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	switch w.phase.Load() {
 	case open:
-		w.rq.tell(w.under.Header(), w.rq.session.InTransaction())
+		w.rq.hurry()
+		w.rq.tell(w.under.Header())
 	case held:
+		w.rq.hurry()
 		w.release()
 	}
 	conn, buffered, err := http.NewResponseController(w.under).Hijack()

@@ -31,6 +31,7 @@ type fake struct {
 	doubt   bool
 	covered bool // CoverUnscoped was called
 	others  bool // something was written without a session
+	nobodys int  // transactions without a session that are open
 	stuck   bool // the primary does not answer
 	waited  int  // how often Export was asked
 }
@@ -89,6 +90,12 @@ func (f *fake) InTransaction() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.open > 0
+}
+
+func (f *fake) UnscopedOpen() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.covered && f.nobodys > 0
 }
 
 func (f *fake) Export(ctx context.Context) (session.Token, error) {
@@ -171,6 +178,13 @@ func (f *fake) commit(name string) {
 	if name != "" {
 		f.wrote(name)
 	}
+}
+
+// nobody begins or ends transactions without a session.
+func (f *fake) nobody(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nobodys += n
 }
 
 type fakeKey struct{}

@@ -1,17 +1,8 @@
 package httpsession
 
 import (
-	"cmp"
-	"context"
-	"net/http"
-	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"weak"
-
-	"github.com/readsplit/readsplit/internal/unmarked"
 )
 
 // mostPlaces bounds how many places of mistakes are remembered.
@@ -80,99 +71,4 @@ func (s *Sessions) storeWorks() {
 	if s.storeDown.Load() && s.storeDown.CompareAndSwap(true, false) {
 		s.opts.Logger.Info("readsplit: httpsession: the store works again")
 	}
-}
-
-// inUse are the Sessions of the process whose Handler was called.
-var inUse struct {
-	mu  sync.Mutex
-	all atomic.Pointer[[]weak.Pointer[Sessions]]
-}
-
-// watch has s told of statements without a session. It is not kept alive for that.
-func watch(s *Sessions) {
-	inUse.mu.Lock()
-	defer inUse.mu.Unlock()
-	var all []weak.Pointer[Sessions]
-	if have := inUse.all.Load(); have != nil {
-		for _, w := range *have {
-			if other := w.Value(); other != nil && other != s {
-				all = append(all, w)
-			}
-		}
-	}
-	all = append(all, weak.Make(s))
-	inUse.all.Store(&all)
-	unmarked.Watch(sawUnmarked)
-}
-
-// sawUnmarked is told of a statement in a context without a session.
-func sawUnmarked(ctx context.Context) {
-	ofRequest := ctx != nil && ctx.Value(http.ServerContextKey) != nil
-	place := ""
-	for _, w := range *inUse.all.Load() {
-		s := w.Value()
-		switch {
-		case s == nil:
-			continue
-		case ofRequest:
-			s.counters.outside.Add(1)
-		case s.handling.Load() > 0:
-			s.counters.lostContext.Add(1)
-		default:
-			continue
-		}
-		if s.places.full.Load() {
-			continue
-		}
-		if place == "" {
-			place = caller()
-		}
-		if ofRequest {
-			s.mistake(outside, place, remedyOutside)
-		} else {
-			s.mistake(lostContext, place, remedyLostContext)
-		}
-	}
-}
-
-// caller returns the file and line of the application that a statement comes from: what
-// has called GORM, or the plugin where that is not GORM's statement. Pools of other
-// plugins stand between GORM and the plugin.
-func caller() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	first, viaGORM := "", false
-	for {
-		frame, more := frames.Next()
-		switch {
-		case strings.HasPrefix(frame.Function, "gorm.io/gorm"):
-			viaGORM = true
-		case frame.Function == "" || between(frame.Function) || strings.HasSuffix(frame.File, ".gen.go"):
-		default:
-			place := frame.File + ":" + strconv.Itoa(frame.Line)
-			if viaGORM {
-				return place
-			}
-			if first == "" {
-				first = place
-			}
-		}
-		if !more {
-			return cmp.Or(first, "unknown")
-		}
-	}
-}
-
-// between reports whether a function stands between the application and the server.
-func between(function string) bool {
-	for _, prefix := range []string{
-		"gorm.io/", "database/sql.", "runtime.", "reflect.",
-		"github.com/readsplit/readsplit.", "github.com/readsplit/readsplit/dbresolver.", "github.com/readsplit/readsplit/internal/unmarked.",
-		"github.com/readsplit/readsplit/session/httpsession.sawUnmarked",
-	} {
-		if strings.HasPrefix(function, prefix) {
-			return true
-		}
-	}
-	return false
 }

@@ -43,7 +43,7 @@ func TestUsersSeeTheirOrdersOnAnotherProcess(t *testing.T) {
 					require.Equal(t, fmt.Sprint(n, " primary"), body)
 				}
 			}
-			if path == "/lost" {
+			if strings.HasPrefix(path, "/lost") {
 				return // nobody knows whose that was: it binds everybody
 			}
 			_, body, _ := stranger.ask("GET", processes[0]+"/orders/"+who)

@@ -92,16 +92,35 @@ func mentions(lines []string, name string) bool {
 	return false
 }
 
+// unfinished reports whether something may be committed that the response has to tell.
+// A transaction without a session may be another request's: it is waited for until the
+// handler has returned and no longer.
+func (q *request) unfinished() bool { return q.session.InTransaction() || q.session.UnscopedOpen() }
+
+// hurry says that the response goes out before the handler has returned, and makes it
+// say "unsure" if something is unfinished.
+func (q *request) hurry() {
+	if !q.unfinished() {
+		return
+	}
+	q.of.counters.sentTooEarly.Add(1)
+	q.of.mistake(sentTooEarly, q.place(), remedyEarly)
+	if !q.session.InTransaction() {
+		q.session.Doubt() // the session does not know of it
+	}
+}
+
 // tell puts what the session must see into the header of the response and into the
-// store. now says that it cannot wait. It may be called again: the last time counts.
-func (q *request) tell(h http.Header, now bool) {
+// store. It may be called again: the last time counts.
+func (q *request) tell(h http.Header) {
+	now := q.session.InTransaction()      // no position can be had
 	changed := q.session.Changed() || now // finds rows that were closed since, and so comes first
 	q.told, _ = q.session.Moves()         // before the position is captured: it covers no later ones
 	owes := q.owes()
 	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && !owes {
 		return
 	}
-	t := q.export(now)
+	t := q.export()
 	if t.Expires.IsZero() {
 		return // nothing to see
 	}
@@ -121,15 +140,13 @@ func (q *request) owes() bool {
 
 // export returns what the session must see. It does not end with the request: what the
 // handler of a client that has gone wrote is written.
-func (q *request) export(now bool) session.Token {
-	if !now {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), q.of.opts.Wait)
-		defer cancel()
-		if t, err := q.session.Export(ctx); err == nil {
-			return t
-		}
+func (q *request) export() session.Token {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), q.of.opts.Wait)
+	defer cancel()
+	if t, err := q.session.Export(ctx); err == nil {
+		return t
 	}
-	return q.session.ExportNow()
+	return q.session.ExportNow() // a transaction is open
 }
 
 // did reports whether the session did something of its own, beside what it was told.

@@ -17,6 +17,7 @@ type Sessions struct {
 	routes   routes
 	counters counters
 	places   places
+	stacks   stacks
 	debts    debts
 	handling atomic.Int64 // requests under way
 	// storeDown says that it was logged.
@@ -34,6 +35,7 @@ type ledger interface {
 	Changed() bool
 	Moves() (writes, shown uint64)
 	InTransaction() bool
+	UnscopedOpen() bool
 	Export(ctx context.Context) (session.Token, error)
 	ExportNow() session.Token
 	TokenNow() string

@@ -51,6 +51,16 @@ func (q *request) recall(user string) {
 	}
 }
 
+// tellStore tells the store alone, of what was written after the header had gone out.
+func (q *request) tellStore() {
+	if q.of.opts.Store == nil {
+		return
+	}
+	if t := q.export(); !t.Expires.IsZero() {
+		q.keep(t)
+	}
+}
+
 // keep gives t to the store, and returns what the carrier says. Where the store does not
 // take it, other processes do not know: the carrier says "unsure", and this process
 // knows by itself.

@@ -95,6 +95,7 @@ func (w *response) keeps(n int) bool {
 		if w.mustWait() && len(w.body)+n <= w.rq.of.opts.Hold {
 			return true
 		}
+		w.rq.hurry()
 		w.release()
 	}
 	w.mu.Unlock()
@@ -113,7 +114,7 @@ func (w *response) append(p []byte) (int, error) {
 
 // mustWait reports whether what the header has to say is not known yet.
 func (w *response) mustWait() bool {
-	return w.rq.of.opts.Hold >= 0 && w.rq.session.InTransaction()
+	return w.rq.of.opts.Hold >= 0 && w.rq.unfinished()
 }
 
 // hold begins to keep the response back. What the handler changes in the header from
@@ -126,21 +127,19 @@ func (w *response) hold(status int) {
 
 // tell puts the token into the header, which goes out next.
 func (w *response) tell() {
-	now := w.rq.session.InTransaction()
-	if now {
-		w.rq.of.counters.sentTooEarly.Add(1)
-		w.rq.of.mistake(sentTooEarly, w.rq.place(), remedyEarly)
-	}
-	w.rq.tell(w.under.Header(), now)
+	w.rq.hurry()
+	w.rq.tell(w.under.Header())
 	w.phase.Store(sent)
 }
 
-// release lets go of what was kept back.
+// release lets go of what was kept back. Before the handler has returned the caller
+// says hurry.
 func (w *response) release() {
 	h := w.under.Header()
 	later := h.Clone()
 	replace(h, w.header)
-	w.tell()
+	w.rq.tell(h)
+	w.phase.Store(sent)
 	status, body := w.status, w.body
 	w.header, w.body = nil, nil
 	if status != 0 || len(body) == 0 {
@@ -175,6 +174,7 @@ func (w *response) begin() {
 	case open:
 		w.tell()
 	case held:
+		w.rq.hurry()
 		w.release()
 	}
 }
@@ -199,7 +199,7 @@ func (w *response) end(panics bool) {
 		w.header, w.body = nil, nil
 		fallthrough
 	case open:
-		rq.tell(w.under.Header(), rq.session.InTransaction())
+		rq.tell(w.under.Header())
 		w.phase.Store(sent)
 	default:
 		late, covered := rq.late()
@@ -208,7 +208,7 @@ func (w *response) end(panics bool) {
 			rq.of.mistake(wroteLate, rq.place(), remedyLate)
 		}
 		if late {
-			rq.keep(rq.export(false)) // the store can still be told
+			rq.tellStore()
 		}
 	}
 }

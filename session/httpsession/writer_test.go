@@ -549,3 +549,45 @@ func TestHijackOfAHeldResponse(t *testing.T) {
 	set, _ := tokens(got.res.Header)
 	assert.Equal(t, []string{unsure}, set)
 }
+
+// A transaction that a middleware has begun without the context of its request may be
+// this request's. It is waited for until the handler has returned, and no longer: it may
+// be another's.
+func TestTransactionsOfNobodyAreWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		method  string
+		handler func(w http.ResponseWriter, f *fake)
+		want    []string
+		held    uint64
+	}{
+		"committed before the handler returns": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
+			f.nobody(1)
+			_, _ = w.Write([]byte("held"))
+			f.nobody(-1)
+			f.wrote("w")
+		}, []string{"w"}, 1},
+		"another's": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
+			f.nobody(1)
+			_, _ = w.Write([]byte("held"))
+			f.wrote("w")
+		}, []string{"w"}, 1},
+		"flushed": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
+			f.nobody(1)
+			_ = http.NewResponseController(w).Flush()
+			f.nobody(-1)
+		}, []string{unsure}, 0},
+		"of a GET": {http.MethodGet, func(w http.ResponseWriter, f *fake) {
+			f.nobody(1)
+			_, _ = w.Write([]byte("sent"))
+		}, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := faked(t, Options{})
+			server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.handler(w, of(r)) })), false)
+			set, _ := tokens(do(t, server, c.method).res.Header)
+			assert.Equal(t, c.want, set)
+			assert.Equal(t, c.held, s.Stats().Held)
+			assert.Zero(t, s.Stats().OpenAtReturn)
+		})
+	}
+}
