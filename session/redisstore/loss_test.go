@@ -50,7 +50,7 @@ func TestRestartedEmpty(t *testing.T) {
 	assertLost(t, s, "restarted empty")
 	assert.Empty(t, load(t, s, "ann").Positions)
 	assert.Positive(t, losses(s).Empty)
-	assert.Equal(t, s.Stats().Unsure, uint64(41))
+	assert.Equal(t, uint64(41), s.Stats().Unsure)
 
 	// Others find what the first has noted, and a token of now does not end it.
 	other := reopen(t, redis.client(t), s.options)
