@@ -5,6 +5,8 @@
 // number of the capture that will tell it, and between processes a [Token], a
 // small text that is signed when a key is configured.
 //
-// The package has no I/O, starts no goroutine and reads no clock: the number of
-// the next capture and the time are arguments.
+// A [Store] keeps tokens for users who cannot carry them; [Memory] is one.
+//
+// The package has no I/O, starts no goroutine and reads no clock, but for that of a
+// Memory: the number of the next capture and the time are arguments.
 package session

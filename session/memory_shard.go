@@ -57,6 +57,7 @@ func (s *shard) load(key uint64, now time.Time) (t Token, doubted uint32) {
 		t = Token{Issued: now, Expires: timeOf(r.expires)}
 		if live(r.doubted, now) {
 			t.Unsure, doubted = timeOf(r.unsure), r.doubted
+			t.Expires = timeOf(max(r.expires, r.doubted))
 		}
 		if p := r.position(); !p.Zero() {
 			t.Positions = append(t.Positions, p)
@@ -74,11 +75,16 @@ func (s *shard) load(key uint64, now time.Time) (t Token, doubted uint32) {
 func (s *shard) advance(key uint64, t Token, now time.Time) {
 	known, doubted := s.load(key, now)
 	m := known.Merge(t)
-	r := record{key: key, expires: secondsOf(m.Expires), unsure: secondsOf(m.Unsure)}
+	i, there := s.index[key]
+	// A loss makes users unsure for its own time and does not make their tokens longer.
+	r := record{key: key, expires: secondsOf(t.Expires), unsure: secondsOf(m.Unsure)}
+	if there && live(s.records[i].expires, now) {
+		r.expires = max(r.expires, s.records[i].expires)
+	}
 	switch {
 	case m.Unsure.IsZero():
 	case len(m.Positions) == MaxPositions:
-		r.doubted = r.expires // it may have come from this merge
+		r.doubted = max(doubted, r.expires) // it may have come from this merge
 	case !t.Unsure.IsZero() || doubted == 0:
 		r.doubted = max(doubted, secondsOf(t.Expires))
 	default:
@@ -95,7 +101,7 @@ func (s *shard) advance(key uint64, t Token, now time.Time) {
 		}
 		s.more[key] = slices.Clone(m.Positions[1:])
 	}
-	if i, there := s.index[key]; there {
+	if there {
 		s.records[i] = r
 		return
 	}

@@ -82,6 +82,39 @@ func TestMemoryDoubtEndsWithTheTokenThatBroughtIt(t *testing.T) {
 	}
 }
 
+func TestMemoryDoubtIsNotShortened(t *testing.T) {
+	m, c := memory(0)
+	long := session.Token{Expires: c.at.Add(time.Hour), Unsure: c.at.Add(9 * time.Second)}
+	short := session.Token{Expires: c.at.Add(time.Minute), Unsure: c.at.Add(5 * time.Second)}
+	for user, list := range map[string][]session.Token{"ann": {long, short}, "bob": {short, long}} {
+		for _, token := range list {
+			wrote(t, m, user, token)
+		}
+	}
+	c.advance(2 * time.Minute)
+	for _, user := range []string{"ann", "bob"} {
+		assert.Equal(t, long.Unsure, load(t, m, user).Unsure, user)
+	}
+}
+
+// Positions of a token that has expired do not come back with the next one, whether a
+// sweep has found it or not.
+func TestMemoryForgetsEveryPosition(t *testing.T) {
+	m, c := memory(0)
+	for i := range 20 {
+		wrote(t, m, userName(i), forAnHour(c, place(1, 1, 1, 5), place(2, 1, 1, 6), place(3, 1, 1, 7)))
+	}
+	c.advance(time.Hour)
+	for i := range 20 {
+		wrote(t, m, userName(i), forAnHour(c, place(1, 1, 1, 1)))
+		assert.Equal(t, forAnHour(c, place(1, 1, 1, 1)), load(t, m, userName(i)))
+	}
+	for i := range 20 {
+		wrote(t, m, userName(i), forAnHour(c, place(2, 1, 1, 2)))
+		assert.Equal(t, forAnHour(c, place(1, 1, 1, 1), place(2, 1, 1, 2)), load(t, m, userName(i)))
+	}
+}
+
 func TestMemorySweepsWhatHasExpired(t *testing.T) {
 	m, c := memory(-1)
 	for i := range 10_000 {
@@ -124,6 +157,16 @@ func TestMemoryEvicted(t *testing.T) {
 	assert.False(t, load(t, m, "eve").Unsure.IsZero())
 	c.advance(time.Minute)
 	assert.Equal(t, session.Token{}, load(t, m, "eve"))
+}
+
+// A loss lasts until the last of what was evicted would have ended.
+func TestMemoryEvictedLongAndShort(t *testing.T) {
+	m, c := memory(1)
+	wrote(t, m, "ann", forAnHour(c, place(1, 1, 1, 5)))
+	wrote(t, m, "bob", session.Token{Expires: c.at.Add(time.Minute), Positions: []lsn.Position{place(1, 1, 1, 5)}})
+	wrote(t, m, "cid", forAnHour(c, place(1, 1, 1, 5)))
+	require.Equal(t, 2, m.Stats().Evicted)
+	assert.Equal(t, session.Token{Issued: c.at, Expires: c.at.Add(time.Hour), Unsure: c.at}, load(t, m, "ann"))
 }
 
 // What the process before had is lost: it cannot be told who had something in it.

@@ -17,7 +17,6 @@ func startCluster(t *testing.T) (nodes []*server, client *redis.ClusterClient) {
 	t.Helper()
 	var addrs []string
 	for n := range 3 {
-		// The port of its bus would lie beyond what a port can be for some of ours.
 		node := start(t, "--cluster-enabled", "yes")
 		nodes, addrs = append(nodes, node), append(addrs, node.addr())
 		node.do(t, "CLUSTER", "ADDSLOTSRANGE", n*slots/3, (n+1)*slots/3-1)
@@ -65,7 +64,7 @@ func TestCluster(t *testing.T) {
 	}
 	assert.Greater(t, unsure, users/5)
 	assert.Less(t, unsure, users/2)
-	assert.Equal(t, losses(s), Losses{Empty: losses(s).Empty})
+	assert.Equal(t, Losses{Empty: losses(s).Empty}, losses(s))
 
 	// A cluster's replicas are not read from, whatever the client prefers.
 	reader := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{nodes[0].addr()}, ReadOnly: true, RouteRandomly: true})

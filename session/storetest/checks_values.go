@@ -127,8 +127,7 @@ func names(e *env) {
 
 func expiry(e *env) {
 	start := time.Now()
-	until := func(d time.Duration) time.Time { return start.Add(d) }
-	soon := session.Token{Issued: start, Expires: until(1500 * time.Millisecond), Unsure: until(time.Second), Positions: []lsn.Position{position(5)}}
+	soon := session.Token{Issued: start, Expires: start.Add(1500 * time.Millisecond), Unsure: start.Add(time.Second), Positions: []lsn.Position{position(5)}}
 	later := token(position(4))
 	e.advance(e.store, "gone", session.Token{Issued: start.Add(-time.Hour), Expires: start.Add(-time.Second), Positions: []lsn.Position{position(5)}})
 	if got := e.load(e.store, "gone"); len(got.Positions) > 0 {
@@ -147,7 +146,7 @@ func expiry(e *env) {
 		got, err := e.store.Load(ctx, "soon")
 		return err == nil && len(got.Positions) == 0 && got.Unsure.IsZero()
 	})
-	if early := soon.Expires.Sub(time.Now()); early > 0 {
+	if early := time.Until(soon.Expires); early > 0 {
 		e.add("a token was gone %v before it expires", early)
 	}
 	for _, user := range []string{"extended", "not shortened"} {
