@@ -18,7 +18,7 @@ const refreshWait = 3 * time.Millisecond
 // not go back in time would then have to stay there.
 func (rt *router) refresh(ctx context.Context, q *query, snap *policy.Snapshot, now, deadline time.Time) bool {
 	passed := rt.monitor.PassedAt(q.Need)
-	if passed.IsZero() || !rt.shouldHave(q, snap, now.Sub(passed)) {
+	if passed.IsZero() || !shouldHave(q, snap, passed, now) {
 		return false
 	}
 	until := earlier(deadline, now.Add(refreshWait))
@@ -45,12 +45,14 @@ func (rt *router) awaitReached(ctx context.Context, need lsn.Position, passed, u
 	}
 }
 
-// shouldHave reports whether some replica takes no longer than this to replay what the
-// primary has, and was not asked since.
-func (rt *router) shouldHave(q *query, snap *policy.Snapshot, since time.Duration) bool {
+// shouldHave reports whether some replica takes no longer than since passed to replay
+// what the primary has, and was last asked before that time was over: one that was
+// found lacking it later takes longer than is known, and would be asked by every read.
+func shouldHave(q *query, snap *policy.Snapshot, passed, now time.Time) bool {
 	for i := range snap.Replicas {
 		r := &snap.Replicas[i]
-		if r.Up && !r.Paused && r.Applied.History == q.Need.History && r.CatchUp <= since {
+		if r.Up && !r.Paused && r.Applied.History == q.Need.History &&
+			r.CatchUp <= now.Sub(passed) && r.Sampled.Sub(passed) < max(r.CatchUp, time.Millisecond) {
 			return true
 		}
 	}
