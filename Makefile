@@ -24,6 +24,7 @@ help:
 	@echo 'make compare-plain   programs with and without the plugin'
 	@echo 'make verify      clients, faults, and a judge of what the clients were told (DURATION=30m SEED=7)'
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
+	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -81,3 +82,8 @@ lint: vet fmt
 cluster: deps
 	@go build -buildvcs=false -o bin/cluster ./testenv/cmd/cluster
 	@bin/cluster -pg $(PG)
+
+# What each guarantee level of sessions costs, side by side (docs/sessions.md).
+.PHONY: levels
+levels: deps
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkGuarantee -benchtime 2000x -count 3 .

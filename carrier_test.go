@@ -355,3 +355,31 @@ func TestCoverUnscoped(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, empty, "who has not asked for it")
 }
+
+// Of two tokens the further counts, whichever comes first: two tabs, and a slow
+// response in one of them.
+func TestTokensMerge(t *testing.T) {
+	x := newTrap(t, configured(steady), configured(signing))
+	early := x.token(t)
+	x.past(t, "INSERT INTO books_t (title) VALUES ('between')")
+	late := x.token(t)
+	require.Equal(t, lsn.Before, lsn.Compare(early.Positions[0], late.Positions[0]))
+	other := encoded(t, early, func(t *readsplit.Token) { t.Positions[0].System++ }, signingKey) // of another service
+	for name, texts := range map[string][]string{
+		"in order":      {encoded(t, early, nil, signingKey), encoded(t, late, nil, signingKey), other},
+		"the other way": {other, encoded(t, late, nil, signingKey), encoded(t, early, nil, signingKey)},
+	} {
+		s := readsplit.NewSession()
+		for _, text := range texts {
+			s.Join(text)
+		}
+		ctx := readsplit.WithSession(t.Context(), s)
+		text := tokenOf(t, ctx)
+		assert.Less(t, len(text), 200)
+		assert.NotContains(t, text, "=")
+		got, err := readsplit.Config{TokenKeys: [][]byte{[]byte("a newer key of these"), signingKey}}.ParseToken(text)
+		require.NoError(t, err, "%s: by a process that has a newer key already", name)
+		require.Len(t, got.Positions, 2, name)
+		assert.Contains(t, got.Positions, late.Positions[0], name)
+	}
+}

@@ -26,9 +26,9 @@ const tooManyTokens = "too many"
 
 // Join makes s see what a session saw from which Token took its text, on this
 // process or another: the further of the two counts. It never fails and asks no
-// server. A text that is forged, truncated, outdated or of another cluster keeps
-// s on the primary for Config.StickyWindow and is counted in Status; an empty
-// text does nothing.
+// server. A text that is forged, truncated, or of another cluster or history keeps
+// s on the primary for Config.StickyWindow and is counted in Status, until it is
+// older than Config.TokenLifetime; an empty text does nothing.
 func (s *Session) Join(token string) {
 	if token != "" {
 		s.arrive(arrival{text: token})

@@ -121,10 +121,7 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if s.capture == 0 {
 		return
 	}
-	pos, at, ok := rt.replayedBy(ctx, s, deadline)
-	if !ok {
-		pos, at, ok = rt.captured(ctx, s, deadline)
-	}
+	pos, at, ok := rt.leastShown(ctx, s, deadline)
 	if ok && pos.History != rt.history() {
 		// The primary has changed since. What was shown may be lost; what the new one
 		// has now is as much as anybody can see.
@@ -155,15 +152,22 @@ func (rt *router) captured(ctx context.Context, s *sight, deadline time.Time) (p
 // shownWait is how long a replica is asked at most for what it has shown.
 const shownWait = 10 * time.Millisecond
 
-// replayedBy returns the position that the replica had replayed which has shown all
-// of s. Where replicas are behind, none of them has what the primary has: a session
-// that only reads would be sent there with every request. ok is false where the
-// primary may have nothing further, so that nobody would ever get beyond it.
-func (rt *router) replayedBy(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
-	if s.server == nil || s.server.gone.Load() {
-		return lsn.Position{}, time.Time{}, false
+// leastShown returns a position that covers all that s has shown: what the replica
+// had replayed which has shown it or, where that may be as far as the primary has got,
+// so that nobody would ever get beyond it, what the primary had. Where replicas are
+// behind, none of them has what the primary has: a session that only reads would be
+// sent there with every request.
+func (rt *router) leastShown(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
+	var replayed lsn.Position
+	if s.server != nil && !s.server.gone.Load() {
+		until := earlier(deadline, time.Now().Add(shownWait))
+		if replayed, ok = rt.monitor.AwaitShown(ctx, s.server.index, s.generation, s.at, until); ok && rt.monitor.Reached().Covers(replayed) {
+			return replayed, s.at, true
+		}
 	}
-	until := earlier(deadline, time.Now().Add(shownWait))
-	pos, ok = rt.monitor.AwaitShown(ctx, s.server.index, s.generation, s.at, until)
-	return pos, s.at, ok && rt.monitor.Reached().Covers(pos)
+	pos, at, captured := rt.captured(ctx, s, deadline)
+	if ok && captured && pos.Covers(replayed) {
+		return replayed, s.at, true
+	}
+	return pos, at, captured
 }

@@ -313,6 +313,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			}
 		}
 	}
+	refreshed := false
 	for {
 		q.Exclude = anywhere
 		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
@@ -332,6 +333,13 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		case policy.Wait:
 		case policy.ToPrimary:
 			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
+				if !refreshed && ctx.Err() == nil {
+					if refreshed = true; rt.refresh(ctx, q, snap, now, deadline) {
+						snap, now = rt.monitor.Snapshot(), time.Now()
+						q.Waited = now.Sub(q.since)
+						continue
+					}
+				}
 				// Nobody waits, but somebody should find out when waiting helps again.
 				rt.monitor.Want(q.Need.LSN, q.at, q.since)
 			}

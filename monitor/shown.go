@@ -53,3 +53,13 @@ func (m *Monitor) Reached() lsn.Position {
 	}
 	return c.position(true)
 }
+
+// PassedAt returns when the primary was known to have got to p, by the captures that
+// are remembered; zero: it was not.
+func (m *Monitor) PassedAt(p lsn.Position) time.Time {
+	c, ok := m.captures.earliest(func(c *capture) bool { return c.position(true).Covers(p) })
+	if !ok {
+		return time.Time{}
+	}
+	return c.started
+}

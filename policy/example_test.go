@@ -102,6 +102,19 @@ func ExampleOneServer() {
 	// primary held_elsewhere
 }
 
+func ExampleAffinity() {
+	// Whatever chance and turn say, a user's reads stay on one replica.
+	for turn := range uint64(3) {
+		show(policy.Query{Affinity: 1001, Ticket: turn, Random: turn << 62}, policy.Affinity(policy.RoundRobin()))
+	}
+	show(policy.Query{Affinity: 2002}, policy.Affinity(policy.RoundRobin()))
+	// Output:
+	// pg2 within_lag
+	// pg2 within_lag
+	// pg2 within_lag
+	// pg3 within_lag
+}
+
 func ExampleMaxLag() {
 	show(policy.Query{}, nil, policy.MaxLag(150*time.Millisecond))
 	// Output: primary lagging

@@ -41,3 +41,12 @@ func ExampleKeys() {
 	// 0/16B374D8 <nil>
 	// true true
 }
+
+func ExampleLifetime() {
+	// The defaults of a configuration, and one that has no bound on staleness.
+	fmt.Println(session.Lifetime(2*time.Second, time.Second, 5*time.Second))
+	fmt.Println(session.Lifetime(-1, time.Second, 5*time.Second))
+	// Output:
+	// 5m6s
+	// 720h0m0s
+}
