@@ -69,6 +69,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.AttemptTimeout":         f.attemptTimeout,
 		"Config.ConflictGroup":          testConflictGroup,
 		"Config.TokenKeys":              f.tokenKeys,
+		"Config.Service":                f.service,
 		"Config.GuardErrors":            f.guardErrors,
 		"Config.ForbidNudge":            f.forbidNudge,
 		"Replica.Name":                  f.name,
