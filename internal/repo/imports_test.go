@@ -35,6 +35,8 @@ var imports = map[string][]string{
 	"failover": {"lsn"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
+	// Jobs speak to sessions as an application does.
+	"session/jobs": {"github.com/readsplit/readsplit"},
 	// The lexer reads text and knows no database.
 	"sqlclass": {},
 	// The guard can be used without the rest.
