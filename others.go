@@ -7,11 +7,13 @@ import (
 )
 
 // JoinAnswer is Join for a token that came back from another process which was asked
-// on behalf of s. Changed is true from then on, because whoever carries s has not
-// heard of it yet. An empty text does nothing.
+// on behalf of s. It counts as a write of s for Changed and Moves: whoever carries s
+// has not heard of it yet, and hears of it from nobody else. An empty text does
+// nothing.
 func (s *Session) JoinAnswer(token string) {
 	if token != "" {
 		s.Join(token)
+		s.writes.Add(1)
 		s.changed.Store(true)
 	}
 }
