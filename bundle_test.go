@@ -82,7 +82,7 @@ func TestTokensOfSeveralServices(t *testing.T) {
 
 	// What a call to the other service brought back.
 	further := billingToken(t, 6)
-	readsplit.SessionFrom(next).JoinAnswer("b1~billing~" + further)
+	readsplit.SessionFrom(next).JoinAnswer("", "b1~billing~" + further)
 	assert.True(t, readsplit.SessionFrom(next).Changed(), "whoever carries the session must hear of it")
 	assert.Equal(t, further, part(t, tokenOf(t, next), "billing"))
 	assert.Equal(t, own.Positions, must(t, part(t, tokenOf(t, next), "orders")).Positions)
@@ -159,11 +159,11 @@ func TestTokensThroughAProcessWithoutAPlugin(t *testing.T) {
 	}
 	require.Equal(t, "b1~billing~b0~orders~o0", tokenOf(t, ctx))
 	require.False(t, s.Changed())
-	s.JoinAnswer("b1~orders~o1")
+	s.JoinAnswer("", "b1~orders~o1")
 	require.True(t, s.Changed())
 	require.Equal(t, "b1~billing~b0~orders~o0~orders~o1", tokenOf(t, ctx))
 	require.Equal(t, tokenOf(t, ctx), s.TokenNow())
-	s.JoinAnswer("")
+	s.JoinAnswer("", "")
 	s.Join("b1~not a bundle")
 	s.Join("bare")
 	require.Equal(t, "b1~~bare~billing~b0~orders~o0~orders~o1", tokenOf(t, ctx))

@@ -30,7 +30,7 @@ const tooManyTokens = "too many"
 // text does nothing.
 func (s *Session) Join(token string) {
 	if token != "" {
-		s.keep(token)
+		s.keep(token, "")
 		s.arrive(arrival{text: token})
 	}
 }

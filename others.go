@@ -7,20 +7,21 @@ import (
 )
 
 // JoinAnswer is Join for a token that came back from another process which was asked
-// on behalf of s. It counts as a write of s for Changed and Moves: whoever carries s
-// has not heard of it yet, and hears of it from nobody else. An empty text does
-// nothing.
-func (s *Session) JoinAnswer(token string) {
+// on behalf of s; sent is the token that went there. It counts as a write of s for
+// Changed and Moves: whoever carries s has not heard of it yet, and hears of it from
+// nobody else. An empty token does nothing.
+func (s *Session) JoinAnswer(sent, token string) {
 	if token != "" {
-		s.Join(token)
+		s.keep(token, sent)
+		s.arrive(arrival{text: token})
 		s.writes.Add(1)
 		s.changed.Store(true)
 	}
 }
 
-// keep remembers what a text says to other services, for the tokens of s. A text that
-// cannot be read says nothing to them.
-func (s *Session) keep(text string) {
+// keep remembers what a text says to other services, for the tokens of s; sent is what
+// it answers. A text that cannot be read says nothing to them.
+func (s *Session) keep(text, sent string) {
 	if !session.IsBundle(text) {
 		if name, known := s.service(); known && name == "" {
 			return // of this service
@@ -30,9 +31,10 @@ func (s *Session) keep(text string) {
 	if err != nil {
 		return // whose plugin is in use counts it
 	}
+	asked, _ := session.ParseBundle(sent) // empty if it cannot be read
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.others = s.others.Merge(b)
+	s.others = s.others.Answered(asked, b)
 }
 
 // service returns the name under which this process finds and leaves its own part of

@@ -28,6 +28,21 @@ func (b Bundle) Merge(o Bundle) Bundle {
 	return b.fit()
 }
 
+// Answered returns b after an answer to a question that carried sent. What it says to
+// a service says at least what sent said: it takes the place of that, so that a doubt
+// ends and several tokens become one. What b has got since is merged.
+func (b Bundle) Answered(sent, answer Bundle) Bundle {
+	for _, p := range answer.parts {
+		now, found := b.find(p.service)
+		if then, known := sent.find(p.service); found && known && b.parts[now].equal(sent.parts[then]) {
+			b = b.without(p.service)
+		}
+	}
+	return b.Merge(answer)
+}
+
+func (p part) equal(o part) bool { return slices.Equal(p.tokens, o.tokens) }
+
 func (p part) merge(o part) part {
 	if len(p.tokens) == 0 || len(o.tokens) == 0 {
 		return part{service: p.service} // a doubt says more than any token

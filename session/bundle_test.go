@@ -161,6 +161,25 @@ func TestBundleIsBounded(t *testing.T) {
 	require.False(t, lost)
 }
 
+// An answer says more than the question: it ends what the question was in doubt of.
+func TestBundleAnswered(t *testing.T) {
+	at := func(timeline uint32, at lsn.LSN) string {
+		p := position(1, at)
+		p.Timeline = timeline
+		return made(t, newKey, 0, 0, p)
+	}
+	b := bundle(t, "billing", "rX", "orders", at(1, 10), "orders", at(2, 5))
+	sent := b
+	answer := bundle(t, "orders", at(2, 6))
+	assert.Equal(t, bundle(t, "billing", "rX", "orders", at(2, 6)), b.Answered(sent, answer))
+	assert.Equal(t, answer, session.Bundle{}.Lose("orders").Answered(session.Bundle{}.Lose("orders"), answer))
+	// What came in between was not in the question.
+	between := b.Merge(bundle(t, "orders", at(3, 1)))
+	assert.Equal(t, []string{at(1, 10), at(2, 6), at(3, 1)}, says(between.Answered(sent, answer), "orders"))
+	_, lost := b.Lose("orders").Answered(sent, answer).Tokens("orders")
+	assert.True(t, lost)
+}
+
 func TestParseBundleIsStrict(t *testing.T) {
 	for _, text := range []string{
 		"b1", "b1~a", "b1~a~t~b", "b1~~t", "b1~b~t~a~t", "b1~a~t~a~t", "b1~a~t~a~s", "b1~a~~a~t", "b1~a~t~a~", "b1~a/b~t", "b1~a~t t",
