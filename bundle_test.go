@@ -82,7 +82,7 @@ func TestTokensOfSeveralServices(t *testing.T) {
 
 	// What a call to the other service brought back.
 	further := billingToken(t, 6)
-	readsplit.SessionFrom(next).JoinAnswer("", "b1~billing~" + further)
+	readsplit.SessionFrom(next).JoinAnswer("", "b1~billing~"+further)
 	assert.True(t, readsplit.SessionFrom(next).Changed(), "whoever carries the session must hear of it")
 	assert.Equal(t, further, part(t, tokenOf(t, next), "billing"))
 	assert.Equal(t, own.Positions, must(t, part(t, tokenOf(t, next), "orders")).Positions)
