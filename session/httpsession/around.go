@@ -2,6 +2,7 @@ package httpsession
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -77,7 +78,7 @@ func (w *response) readFrom(src io.Reader) (int64, error) {
 	var kept int64
 	for w.phase.Load() < sent {
 		if n, err := io.CopyN(only{w}, src, chunk); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return kept + n, err

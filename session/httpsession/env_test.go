@@ -3,8 +3,10 @@ package httpsession_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,10 +35,14 @@ var shared struct {
 	err     error
 }
 
+func startShared() error {
+	shared.start.Do(func() { shared.cluster, shared.err = testenv.New(context.Background(), testenv.Config{}) })
+	return shared.err
+}
+
 func cluster(t testing.TB) *testenv.Cluster {
 	t.Helper()
-	shared.start.Do(func() { shared.cluster, shared.err = testenv.New(context.Background(), testenv.Config{}) })
-	require.NoError(t, shared.err)
+	require.NoError(t, startShared())
 	t.Cleanup(func() { require.NoError(t, shared.cluster.UndoAll()) })
 	return shared.cluster
 }
@@ -62,31 +69,79 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var made sync.Once
+// made is the database of the tests, which has a table of orders. Each test has
+// customers of its own.
+var made struct {
+	once sync.Once
+	err  error
+}
 
-// database returns the DSNs of a database with a table of orders, the primary first.
-// Tests share it, each with customers of its own.
+const databaseName = "orders"
+
+func makeDatabase(ctx context.Context, c *testenv.Cluster) error {
+	made.once.Do(func() {
+		made.err = func() error {
+			if err := c.CreateDatabase(ctx, databaseName); err != nil {
+				return err
+			}
+			db, err := gorm.Open(postgres.Open(c.Primary().DSNFor(databaseName)), &gorm.Config{Logger: logger.Discard})
+			if err != nil {
+				return err
+			}
+			pool, err := db.DB()
+			if err != nil {
+				return err
+			}
+			return errors.Join(db.Exec("CREATE TABLE orders (id bigserial PRIMARY KEY, customer text)").Error, pool.Close())
+		}()
+	})
+	if made.err != nil {
+		return made.err
+	}
+	return c.WaitCaughtUp(ctx)
+}
+
+// dsnsOf returns the DSNs of the database, the primary's first.
+func dsnsOf(c *testenv.Cluster) (dsns []string) {
+	for _, s := range c.Servers() {
+		dsns = append(dsns, s.DSNFor(databaseName))
+	}
+	return dsns
+}
+
+// database returns the cluster and the DSNs of the database, the primary's first.
 func database(t testing.TB) (c *testenv.Cluster, dsns []string) {
 	t.Helper()
 	c = cluster(t)
-	ctx := limit(t)
-	for _, s := range c.Servers() {
-		dsns = append(dsns, s.DSNFor("orders"))
-	}
-	made.Do(func() { makeDatabase(t, c, dsns[0]) })
-	require.NoError(t, c.WaitCaughtUp(ctx))
-	return c, dsns
+	require.NoError(t, makeDatabase(limit(t), c))
+	return c, dsnsOf(c)
 }
 
-func makeDatabase(t testing.TB, c *testenv.Cluster, dsn string) {
-	t.Helper()
-	require.NoError(t, c.CreateDatabase(limit(t), "orders"))
-	db, err := gorm.Open(postgres.Open(dsn), &gorm.Config{Logger: logger.Discard})
-	require.NoError(t, err)
-	require.NoError(t, db.Exec("CREATE TABLE orders (id bigserial PRIMARY KEY, customer text)").Error)
+var customers atomic.Int64
+
+// customer returns a customer whom no other test has.
+func customer(name string) string { return fmt.Sprint(name, customers.Add(1)) }
+
+// exampleDB is the database for an example.
+func exampleDB() (db *gorm.DB, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	must(startShared())
+	must(makeDatabase(ctx, shared.cluster))
+	db, plugin, err := open(dsnsOf(shared.cluster))
+	must(err)
+	must(db.Exec("DELETE FROM orders WHERE customer = 'carol'").Error) // of an earlier run
 	pool, err := db.DB()
-	require.NoError(t, err)
-	require.NoError(t, pool.Close())
+	must(err)
+	return db, func() {
+		must(plugin.Close(context.Background()))
+		must(pool.Close())
+	}
 }
 
 // open opens the database with the plugin. Replicas are used however far they are
@@ -163,7 +218,7 @@ func process(dsns []string) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := httpsession.New(httpsession.Options{Insecure: true})
+	sessions, err := httpsession.New(httpsession.Options{Insecure: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -166,12 +166,12 @@ func TestLostContextIsFound(t *testing.T) {
 	s := must(t, httpsession.Options{Logger: logger})
 	var places []string
 	at := func(place string, err error) {
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		places = append(places, place)
 	}
 	var orders []order
 	h := s.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		require.NoError(t, db.WithContext(r.Context()).Find(&orders).Error) // as it should be
+		assert.NoError(t, db.WithContext(r.Context()).Find(&orders).Error) // as it should be
 		place := here()
 		at(place, db.Find(&orders).Error)
 		place = here()
@@ -253,7 +253,7 @@ func TestTransactionAroundTheMiddlewareIsFound(t *testing.T) {
 	}
 	for range 2 {
 		rec := httptest.NewRecorder()
-		around(s.Handler(mux)).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/orders", nil))
+		around(s.Handler(mux)).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", nil))
 		assert.Equal(t, http.StatusCreated, rec.Code)
 		cookies := rec.Result().Cookies()
 		require.Len(t, cookies, 1)

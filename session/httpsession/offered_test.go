@@ -113,7 +113,7 @@ func through(t *testing.T, under func(b bare) http.ResponseWriter, handler http.
 	s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		of(r).wrote("w")
 		handler(w, r)
-	})).ServeHTTP(under(b), httptest.NewRequest("GET", "/", nil))
+	})).ServeHTTP(under(b), httptest.NewRequest(http.MethodGet, "/", nil))
 	return calls, b.rec.Body.String(), s
 }
 
@@ -168,7 +168,7 @@ func TestNothingGoesAroundTheHeader(t *testing.T) {
 		}, []string{"hijack true"}, ""},
 		"write to what is unwrapped": {everything, func(w http.ResponseWriter, _ *http.Request) {
 			u := w.(interface{ Unwrap() http.ResponseWriter }).Unwrap()
-			u.WriteHeader(201)
+			u.WriteHeader(http.StatusCreated)
 			_, _ = u.Write([]byte("abc"))
 		}, nil, "abc"},
 		"not supported": {func(b bare) http.ResponseWriter { return b }, func(w http.ResponseWriter, _ *http.Request) {

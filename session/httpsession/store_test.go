@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,7 +73,7 @@ func named(r *http.Request) string { return r.Header.Get("X-User") }
 
 // by sends a request of a user without any cookie and returns the response and what
 // its session covered when the handler saw it.
-func by(s *Sessions, user, method, path string) (res *http.Response, saw string) {
+func by(s *Sessions, user, method, path string) (h http.Header, saw string) {
 	req := httptest.NewRequest(method, path, nil)
 	req.Header.Set("X-User", user)
 	rec := httptest.NewRecorder()
@@ -82,7 +81,7 @@ func by(s *Sessions, user, method, path string) (res *http.Response, saw string)
 		saw = of(r).TokenNow()
 		shop(nil)(w, r)
 	})).ServeHTTP(rec, req)
-	return rec.Result(), saw
+	return rec.Result().Header, saw
 }
 
 func init() {
@@ -97,11 +96,11 @@ func TestStoreFollowsTheUser(t *testing.T) {
 			m := &memory{}
 			s, _ := faked(t, Options{Store: m, User: named, Carry: carry})
 			other, _ := faked(t, Options{Store: m, User: named, Carry: carry})
-			res, saw := by(s, "ann", "POST", "/a")
+			h, saw := by(s, "ann", "POST", "/a")
 			assert.Empty(t, saw)
-			set, _ := tokens(res)
+			set, _ := tokens(h)
 			if carry == None {
-				assert.Empty(t, res.Header, "the response stays as it is")
+				assert.Empty(t, h, "the response stays as it is")
 			} else {
 				assert.Equal(t, []string{"a"}, set)
 			}
@@ -131,9 +130,9 @@ func TestStoreThatFails(t *testing.T) {
 			m := &memory{}
 			s, log := faked(t, Options{Store: m, User: named, Wait: 20 * time.Millisecond})
 			fail(m)
-			res, saw := by(s, "ann", "POST", "/a")
+			h, saw := by(s, "ann", "POST", "/a")
 			assert.Equal(t, unsure, saw, "what the store has is not known")
-			set, _ := tokens(res)
+			set, _ := tokens(h)
 			assert.Equal(t, []string{"a." + unsure}, set)
 			_, saw = by(s, "ann", "GET", "/")
 			assert.Equal(t, "a."+unsure, saw, "this process remembers")
@@ -157,8 +156,8 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	m := &deaf{}
 	s, _ := faked(t, Options{Store: m, User: named, Carry: None})
 	for _, path := range []string{"/a", "/b"} {
-		res, _ := by(s, "ann", "POST", path)
-		assert.Empty(t, res.Header)
+		h, _ := by(s, "ann", "POST", path)
+		assert.Empty(t, h)
 	}
 	for range 3 * mostDebts {
 		_, saw := by(s, "ann", "GET", "/")
@@ -168,6 +167,12 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	}
 	assert.Len(t, s.debts.byUser, 1)
 	assert.Len(t, s.debts.byUser["ann"], 1, "the newer says what the older said")
+
+	// Other processes know nothing of it: the cookie says so.
+	s, _ = faked(t, Options{Store: m, User: named})
+	h, _ := by(s, "ann", "POST", "/a")
+	set, _ := tokens(h)
+	assert.Equal(t, []string{"a." + unsure}, set)
 }
 
 // Users who wrote nothing leave nothing behind while the store is down.
@@ -226,7 +231,7 @@ func TestWhatTheStoreLacksIsBounded(t *testing.T) {
 func TestStoreIsToldOfLateWrites(t *testing.T) {
 	m := &memory{}
 	s, log := faked(t, Options{Store: m, User: named})
-	req := httptest.NewRequest("POST", "/late", nil)
+	req := httptest.NewRequest(http.MethodPost, "/late", nil)
 	req.Header.Set("X-User", "ann")
 	s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("thanks"))
@@ -234,7 +239,47 @@ func TestStoreIsToldOfLateWrites(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), req)
 	assert.Equal(t, uint64(1), s.Stats().Late)
 	require.Len(t, log.with("after its response had gone out"), 1)
-	assert.True(t, strings.Contains(log.with("after its response")[0], "POST /late"))
+	assert.Contains(t, log.with("after its response")[0], "POST /late")
 	_, saw := by(s, "ann", "GET", "/")
 	assert.Equal(t, "a", saw)
+}
+
+// Where authentication finds out who it is, it says so.
+func TestIdentify(t *testing.T) {
+	m := &memory{}
+	s, log := faked(t, Options{Store: m, Carry: None})
+	ask := func(user, method, path string) (saw string) {
+		s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			Identify(r.Context(), user)
+			Identify(r.Context(), user)
+			saw = of(r).TokenNow()
+			shop(nil)(w, r)
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, nil))
+		return saw
+	}
+	assert.Empty(t, ask("ann", "POST", "/a"))
+	assert.Equal(t, "a", ask("ann", "GET", "/"))
+	assert.Empty(t, ask("bob", "GET", "/"))
+	assert.Equal(t, []int{3, 1}, []int{m.loads, m.saves}, "once for each request")
+	assert.Empty(t, ask("", "GET", "/"))
+	assert.Zero(t, s.Stats().Nameless)
+	assert.Empty(t, ask("", "POST", "/lost"))
+	assert.Equal(t, uint64(1), s.Stats().Nameless)
+	assert.Len(t, log.with("was not told whose it is"), 1)
+	assert.NotPanics(t, func() { Identify(t.Context(), "ann") }, "outside of any handler")
+}
+
+// A client that has gone before the store answered says nothing of the store.
+func TestStoreIsNotBlamedForClientsThatLeave(t *testing.T) {
+	m := &memory{hangs: true}
+	s, log := faked(t, Options{Store: m, User: named})
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+	req.Header.Set("X-User", "ann")
+	s.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, unsure, of(r).TokenNow())
+	})).ServeHTTP(httptest.NewRecorder(), req)
+	assert.Zero(t, s.Stats().LoadFailed)
+	assert.Empty(t, log.with("fails"))
 }

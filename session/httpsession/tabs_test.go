@@ -257,8 +257,31 @@ func TestNamesOfCookies(t *testing.T) {
 	assert.Equal(t, sameID([]string{"a", "b"}), sameID([]string{"b", "a"}), "the order of what came says nothing")
 	assert.NotEqual(t, sameID([]string{"a", "b"}), sameID([]string{"ab"}))
 	assert.NotEqual(t, sameID([]string{"a"}), sameID([]string{"b"}))
-	assert.NotEqual(t, newID(), newID())
+	ids := map[string]bool{}
+	for range 1000 {
+		ids[newID()] = true
+	}
+	assert.Len(t, ids, 1000)
 	came := []string{"b", "a"}
 	sameID(came)
 	assert.Equal(t, []string{"b", "a"}, came)
+}
+
+// What a POST covers that was written without a session is its own too: the token of
+// another response may not cover it.
+func TestUnscopedWritesAreNotOverwritten(t *testing.T) {
+	s, _ := faked(t, Options{})
+	b := newBrowser(t, s, func(_ http.ResponseWriter, r *http.Request) {
+		f := of(r)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.others = true
+		f.covers[strings.TrimPrefix(r.URL.Path, "/")] = true
+	})
+	var all sync.WaitGroup
+	for _, path := range []string{"/a", "/b", "/c"} {
+		all.Go(func() { b.do("POST", path) })
+	}
+	all.Wait()
+	require.Equal(t, []string{"a", "b", "c"}, b.covers())
 }

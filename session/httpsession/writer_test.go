@@ -87,9 +87,18 @@ func whatever(t testing.TB) map[string]http.HandlerFunc {
 		"deadline": func(w http.ResponseWriter, _ *http.Request) {
 			mustNot(http.NewResponseController(w).SetWriteDeadline(far))
 		},
-		"twice":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); w.WriteHeader(500) },
-		"own header": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Own", "1"); w.WriteHeader(202) },
-		"too late":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200); w.Header().Set("X-Late", "1") },
+		"twice": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			w.WriteHeader(http.StatusInternalServerError)
+		},
+		"own header": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Own", "1")
+			w.WriteHeader(http.StatusAccepted)
+		},
+		"too late": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			w.Header().Set("X-Late", "1")
+		},
 		"length": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "2")
 			_, _ = w.Write([]byte("ok"))
@@ -98,10 +107,13 @@ func whatever(t testing.TB) map[string]http.HandlerFunc {
 			w.Header()["Content-Type"] = nil
 			_, _ = w.Write([]byte("ok"))
 		},
-		"early hints": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(201) },
+		"early hints": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusCreated)
+		},
 		"other cookies": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Add("Set-Cookie", "own=1; Path=/")
-			w.WriteHeader(200)
+			w.WriteHeader(http.StatusOK)
 		},
 		"events": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -173,7 +185,7 @@ func TestEveryResponseCarriesWhatWasWritten(t *testing.T) {
 						assert.Equal(t, want.body, got.body, method)
 						assert.Equal(t, plain(want.res), plain(got.res), method)
 						assert.Equal(t, want.res.Trailer, got.res.Trailer, method)
-						set, removed := tokens(got.res)
+						set, removed := tokens(got.res.Header)
 						assert.Zero(t, removed)
 						if writes {
 							assert.Equal(t, []string{"w"}, set, method)
@@ -217,7 +229,7 @@ func TestResponseIsHeldWhileATransactionIsOpen(t *testing.T) {
 					}
 					assert.Equal(t, wanted, gotten, method)
 					assert.Equal(t, want.res.Trailer, got.res.Trailer, method)
-					set, _ := tokens(got.res)
+					set, _ := tokens(got.res.Header)
 					if early[name] {
 						assert.Equal(t, []string{unsure}, set, method)
 					} else {
@@ -255,14 +267,18 @@ func TestPanicsTellWhatWasWritten(t *testing.T) {
 	}{
 		"before anything":  {errStop, func(http.ResponseWriter, *http.Request) {}, "sorry", 500, "w", 0},
 		"abort":            {http.ErrAbortHandler, func(http.ResponseWriter, *http.Request) {}, "sorry", 500, "w", 0},
-		"after the header": {errStop, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }, "sorry", 201, "w", 0},
+		"after the header": {errStop, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, "sorry", 201, "w", 0},
 		"in a transaction": {errStop, func(w http.ResponseWriter, r *http.Request) { of(r).begin(); _, _ = w.Write([]byte("dropped")) }, "sorry", 500, "w." + unsure, 1},
 		"after its rollback": {errStop, func(w http.ResponseWriter, r *http.Request) {
 			of(r).begin()
 			_, _ = w.Write([]byte("dropped"))
 			of(r).commit("")
 		}, "sorry", 500, "w", 0},
-		"after a commit, dropped": {errStop, func(w http.ResponseWriter, r *http.Request) { of(r).begin(); w.WriteHeader(201); of(r).commit("v") }, "sorry", 500, "v.w", 0},
+		"after a commit, dropped": {errStop, func(w http.ResponseWriter, r *http.Request) {
+			of(r).begin()
+			w.WriteHeader(http.StatusCreated)
+			of(r).commit("v")
+		}, "sorry", 500, "v.w", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := faked(t, Options{})
@@ -275,7 +291,7 @@ func TestPanicsTellWhatWasWritten(t *testing.T) {
 			server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				defer func() {
 					recovered = recover()
-					w.WriteHeader(500)
+					w.WriteHeader(http.StatusInternalServerError)
 					_, _ = w.Write([]byte("sorry"))
 				}()
 				inner.ServeHTTP(w, r)
@@ -284,7 +300,7 @@ func TestPanicsTellWhatWasWritten(t *testing.T) {
 			assert.Equal(t, c.value, recovered)
 			assert.Equal(t, c.status, got.res.StatusCode)
 			assert.Equal(t, c.body, got.body)
-			set, _ := tokens(got.res)
+			set, _ := tokens(got.res.Header)
 			assert.Equal(t, []string{c.tells}, set)
 			assert.Equal(t, c.mistakes, s.Stats().OpenAtReturn)
 			assert.Zero(t, s.handling.Load())
@@ -299,7 +315,7 @@ func TestPanicWithoutRecoverEndsTheConnection(t *testing.T) {
 		of(r).wrote("w")
 		panic(http.ErrAbortHandler)
 	})), false)
-	req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
 	require.NoError(t, err)
 	res, err := server.Client().Do(req)
 	if err == nil {
@@ -324,14 +340,14 @@ func TestEarlyHintsCarryNothing(t *testing.T) {
 			hints = append(hints, h)
 			return nil
 		}})
-		req, err := http.NewRequestWithContext(ctx, "POST", server.URL, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, nil)
 		require.NoError(t, err)
 		res, err := server.Client().Do(req)
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		require.Len(t, hints, 1)
 		assert.Empty(t, hints[0].Values("Set-Cookie"))
-		set, _ := tokens(res)
+		set, _ := tokens(res.Header)
 		assert.Equal(t, []string{"w"}, set)
 	})
 }
@@ -366,7 +382,7 @@ func TestHijack(t *testing.T) {
 			})), false)
 			got := do(t, server, "GET", "Connection", "Upgrade", "Upgrade", "own")
 			assert.Equal(t, 101, got.res.StatusCode)
-			set, _ := tokens(got.res)
+			set, _ := tokens(got.res.Header)
 			assert.Equal(t, []string{"w"}, set)
 			<-done
 			require.Eventually(t, func() bool { return s.handling.Load() == 0 }, wait, tick)
@@ -393,7 +409,7 @@ func TestHijackAfterSwitchingProtocols(t *testing.T) {
 	})), false)
 	got := do(t, server, "GET", "Connection", "Upgrade", "Upgrade", "own")
 	assert.Equal(t, 101, got.res.StatusCode)
-	set, _ := tokens(got.res)
+	set, _ := tokens(got.res.Header)
 	assert.Equal(t, []string{"w." + unsure}, set)
 	assert.Zero(t, s.Stats().Hijacked, "it went out before")
 }
@@ -408,10 +424,10 @@ func TestHijackThatFails(t *testing.T) {
 		_, _, err := http.NewResponseController(w).Hijack()
 		assert.ErrorIs(t, err, http.ErrNotSupported)
 		of(r).wrote("v")
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 	})), true)
 	got := do(t, server, "GET")
-	set, _ := tokens(got.res)
+	set, _ := tokens(got.res.Header)
 	assert.Equal(t, []string{"v.w"}, set, "the last time counts, alone")
 	assert.Equal(t, uint64(1), s.Stats().Carried)
 	assert.Zero(t, s.Stats().Hijacked)
@@ -439,7 +455,7 @@ func TestConcurrentWrites(t *testing.T) {
 	})), false)
 	got := do(t, server, "POST")
 	assert.Equal(t, strings.Repeat("x", 80), got.body)
-	set, _ := tokens(got.res)
+	set, _ := tokens(got.res.Header)
 	assert.Equal(t, []string{"v.w"}, set)
 }
 
@@ -454,18 +470,19 @@ func TestCancelledRequestCapturesItsPosition(t *testing.T) {
 		session = of(r)
 		session.wrote("w")
 		cancel()
-		w.WriteHeader(200)
-	})).ServeHTTP(rec, httptest.NewRequestWithContext(ctx, "POST", "/", nil))
+		w.WriteHeader(http.StatusOK)
+	})).ServeHTTP(rec, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil))
 	assert.Equal(t, 1, session.waited)
-	set, _ := tokens(rec.Result())
+	set, _ := tokens(rec.Result().Header)
 	assert.Equal(t, []string{"w"}, set)
+	assert.Zero(t, s.Stats().Unsure)
 }
 
 // A primary that does not answer delays a response for Wait and no longer.
 func TestUnsureWhenThePositionCannotBeHad(t *testing.T) {
 	s, _ := faked(t, Options{Wait: wait / 1000}, func(f *fake) { f.stuck = true })
 	server := serve(t, s.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { of(r).wrote("w") })), false)
-	set, _ := tokens(do(t, server, "POST").res)
+	set, _ := tokens(do(t, server, "POST").res.Header)
 	assert.Equal(t, []string{"w." + unsure}, set)
 	assert.Equal(t, uint64(1), s.Stats().Unsure)
 }
@@ -484,8 +501,51 @@ func TestTimeoutHandlerLeavesATransactionOpen(t *testing.T) {
 	got := do(t, server, "POST")
 	assert.Equal(t, 503, got.res.StatusCode)
 	assert.Equal(t, "too slow", got.body)
-	set, _ := tokens(got.res)
+	set, _ := tokens(got.res.Header)
 	assert.Equal(t, []string{unsure}, set)
 	assert.Equal(t, uint64(1), s.Stats().OpenAtReturn)
 	assert.Len(t, log.with("was still open when the response was complete"), 1)
+}
+
+// While a response is held its writer says what the server's would say.
+func TestHeldResponseRefusesABody(t *testing.T) {
+	for _, status := range []int{204, 304, 200} {
+		s, _ := faked(t, Options{})
+		server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			of(r).begin()
+			defer of(r).commit("w")
+			w.WriteHeader(status)
+			n, err := io.WriteString(w, "body")
+			if status == 200 {
+				assert.Equal(t, 4, n)
+				assert.NoError(t, err)
+			} else {
+				assert.Zero(t, n)
+				assert.ErrorIs(t, err, http.ErrBodyNotAllowed)
+			}
+		})), false)
+		assert.Equal(t, status, do(t, server, "POST").res.StatusCode)
+	}
+}
+
+// The header that was held goes out before the connection is given away.
+func TestHijackOfAHeldResponse(t *testing.T) {
+	s, _ := faked(t, Options{})
+	server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		of(r).begin()
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusCreated)
+		conn, buffered, err := w.(http.Hijacker).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		_, _ = buffered.WriteString("more")
+		_ = buffered.Flush()
+		_ = conn.Close()
+	})), false)
+	got := do(t, server, "POST")
+	assert.Equal(t, http.StatusCreated, got.res.StatusCode)
+	assert.Equal(t, "more", got.body)
+	set, _ := tokens(got.res.Header)
+	assert.Equal(t, []string{unsure}, set)
 }
