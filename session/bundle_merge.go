@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/base64"
 	"slices"
+	"time"
 
 	"github.com/readsplit/readsplit/lsn"
 )
@@ -85,6 +86,19 @@ func (b Bundle) fit() Bundle {
 		b.crowded = true
 	}
 	return b
+}
+
+// Expires returns until when the last token of b counts, as far as they say it; the
+// zero time: none does.
+func (b Bundle) Expires() (last time.Time) {
+	for _, p := range b.parts {
+		for _, text := range p.tokens {
+			if t, ok := peek(text); ok && t.Expires.After(last) {
+				last = t.Expires
+			}
+		}
+	}
+	return last
 }
 
 // issued is when a part's token says that it was made, in seconds since 1970; 0: it

@@ -180,6 +180,12 @@ func TestBundleAnswered(t *testing.T) {
 	assert.True(t, lost)
 }
 
+func TestBundleExpires(t *testing.T) {
+	b := bundle(t, "a", made(t, newKey, 0, 0, position(1, 1)), "b", made(t, oldKey, time.Minute, 0, position(1, 1)), "c", "r9.x").Lose("d")
+	assert.Equal(t, issued.Add(time.Hour+time.Minute), b.Expires())
+	assert.Zero(t, bundle(t, "c", "r9.x").Expires())
+}
+
 func TestParseBundleIsStrict(t *testing.T) {
 	for _, text := range []string{
 		"b1", "b1~a", "b1~a~t~b", "b1~~t", "b1~b~t~a~t", "b1~a~t~a~t", "b1~a~t~a~s", "b1~a~~a~t", "b1~a~t~a~", "b1~a/b~t", "b1~a~t t",
