@@ -14,6 +14,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 	"gorm.io/gorm"
 
@@ -319,4 +323,73 @@ func TestCallerWithoutASession(t *testing.T) {
 	_, err = call(t.Context(), conns[0], "NoSuchMethod", "")
 	assert.Error(t, err)
 	assert.False(t, errors.Is(err, io.EOF))
+}
+
+// A service that has lost the context of its call: what it writes meanwhile counts as
+// the call's.
+func TestServiceThatLostItsContext(t *testing.T) {
+	shops, conns, _ := two(t)
+	shops[0].during = func(context.Context, string) error {
+		return shops[0].db.Exec("INSERT INTO orders (title) VALUES ('without a context')").Error
+	}
+	ctx := visitor()
+	_, err := call(ctx, conns[0], "Add", "a book")
+	require.NoError(t, err)
+	assert.Equal(t, "2 on primary", count(t, ctx, conns[1]))
+}
+
+// What is defined or marked to have no side effects leaves no doubt when it is broken
+// off, and does not answer for what others write meanwhile.
+func TestMethodsWithoutSideEffects(t *testing.T) {
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("grpcsession_test.proto"), Package: proto.String("shop"), Syntax: proto.String("proto3"),
+		Dependency: []string{"google/protobuf/wrappers.proto"},
+		Service: []*descriptorpb.ServiceDescriptorProto{{
+			Name: proto.String("Orders"),
+			Method: []*descriptorpb.MethodDescriptorProto{{
+				Name: proto.String("Count"), InputType: proto.String(".google.protobuf.StringValue"), OutputType: proto.String(".google.protobuf.StringValue"),
+				Options: &descriptorpb.MethodOptions{IdempotencyLevel: descriptorpb.MethodOptions_NO_SIDE_EFFECTS.Enum()},
+			}},
+		}},
+	}, protoregistry.GlobalFiles)
+	require.NoError(t, err)
+	require.NoError(t, protoregistry.GlobalFiles.RegisterFile(file))
+	shops, conns, _ := two(t)
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	shops[0].whileCounting = func() error {
+		close(reached)
+		<-goOn
+		return shops[0].db.Exec("INSERT INTO orders (title) VALUES ('by a job')").Error
+	}
+	user := visitor()
+	ctx, cancel := context.WithCancel(user)
+	go func() {
+		<-reached
+		cancel()
+	}()
+	_, err = call(ctx, conns[0], "Count", "")
+	require.Equal(t, codes.Canceled, status.Code(err))
+	assert.False(t, readsplit.SessionFrom(user).Changed())
+
+	reached = make(chan struct{})
+	close(goOn)
+	assert.Equal(t, "0 on replica1", count(t, user, conns[0]))
+	assert.False(t, readsplit.SessionFrom(user).Changed())
+}
+
+func BenchmarkUnaryServer(b *testing.B) {
+	own := sessions(b, grpcsession.Options{})
+	info := &grpc.UnaryServerInfo{FullMethod: "/shop.Orders/Add"}
+	handler := func(context.Context, any) (any, error) { return nil, nil }
+	for name, ctx := range map[string]context.Context{
+		"nobody": b.Context(),
+		"token":  metadata.NewIncomingContext(b.Context(), metadata.Pairs(grpcsession.Key, "r1.AAAA")),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = own.UnaryServer(ctx, nil, info, handler)
+			}
+		})
+	}
 }
