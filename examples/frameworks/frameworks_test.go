@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/postgres"
@@ -212,5 +214,34 @@ func TestFrameworks(t *testing.T) {
 				t.Logf("%s, process %d: %+v", name, i, s.Stats())
 			}
 		})
+	}
+}
+
+// A *gin.Context in the place of the request's context loses session and marks, and
+// httpsession says so; with Engine.ContextWithFallback it does not.
+func TestGinContextInPlaceOfTheRequests(t *testing.T) {
+	c := cluster(t)
+	require.NoError(t, c.CreateDatabase(limit(t), "of_gin_context"))
+	s := open(t, c, "of_gin_context")
+	require.NoError(t, s.DB.Exec("CREATE TABLE orders (id bigserial PRIMARY KEY, title text)").Error)
+	for _, fallback := range []bool{false, true} {
+		sessions, err := httpsession.New(httpsession.Options{Insecure: true, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		gin.SetMode(gin.ReleaseMode)
+		e := gin.New()
+		e.ContextWithFallback = fallback
+		e.GET("/orders", func(c *gin.Context) {
+			found, err := s.Orders(c)
+			if err != nil {
+				_ = c.AbortWithError(http.StatusInternalServerError, err)
+				return
+			}
+			c.String(http.StatusOK, "%s", found)
+		})
+		server := httptest.NewServer(sessions.Handler(e))
+		get(t, user(t), server.URL+"/orders")
+		server.Close()
+		stats := sessions.Stats()
+		assert.Equal(t, !fallback, stats.Outside+stats.LostContext > 0, "%+v", stats)
 	}
 }
