@@ -2,6 +2,7 @@ package grpcsession
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -135,7 +136,7 @@ func (s *clientStream) RecvMsg(m any) error {
 			header, _ := s.ClientStream.Header() // as above
 			_, sent := peer.FromContext(s.ClientStream.Context())
 			failure := err
-			if failure == io.EOF {
+			if errors.Is(err, io.EOF) {
 				failure = nil
 			}
 			s.caller.end(header, s.Trailer(), sent, failure)
