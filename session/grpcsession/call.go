@@ -21,6 +21,9 @@ type call struct {
 // client then knows that nothing was lost.
 const nothing = "-"
 
+// attempts is the key under which gRPC says how often it has tried a call before.
+const attempts = "grpc-previous-rpc-attempts"
+
 // begin gives a call its session, with what came joined, and its marks.
 func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *call) {
 	s.counters.calls.Add(1)
@@ -39,6 +42,10 @@ func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *
 	if !s.onlyReads(method) {
 		// A service that has lost the context of its call is covered too.
 		c.session.CoverUnscoped()
+		if len(metadata.ValueFromIncomingContext(ctx, attempts)) > 0 {
+			// gRPC itself calls again, and what earlier attempts answered is lost.
+			c.session.Doubt()
+		}
 	}
 	return s.marked(readsplit.WithSession(ctx, c.session), method), c
 }

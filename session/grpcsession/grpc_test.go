@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 	"github.com/readsplit/readsplit/session/grpcsession"
 )
 
@@ -136,6 +138,22 @@ func TestCallWithoutAnAnswer(t *testing.T) {
 	assert.Equal(t, "1 on primary", count(t, user, conns[1]))
 	assert.True(t, readsplit.SessionFrom(user).Changed())
 
+	// Another service's doubt is not ours.
+	other := dial(t, conns[0].Target(), sessions(t, grpcsession.Options{Peer: "billing"}).DialOptions()...)
+	written, user = make(chan struct{}), visitor()
+	ctx, cancel = context.WithCancel(user)
+	go func() {
+		<-written
+		cancel()
+	}()
+	_, err = call(ctx, other, "Add", "a book")
+	require.Equal(t, codes.Canceled, status.Code(err))
+	all, err := session.ParseBundle(readsplit.SessionFrom(user).TokenNow())
+	require.NoError(t, err)
+	_, lost := all.Tokens("billing")
+	assert.True(t, lost)
+	assert.Equal(t, "0 on replica1", count(t, user, conns[1]))
+
 	// What was never sent leaves no doubt: an outage there must not send everybody to
 	// the primary here.
 	nowhere := dial(t, "127.0.0.1:1", grpcsession.DialOptions()...)
@@ -143,6 +161,30 @@ func TestCallWithoutAnAnswer(t *testing.T) {
 	_, err = call(user, nowhere, "Add", "a book")
 	require.Equal(t, codes.Unavailable, status.Code(err))
 	assert.False(t, readsplit.SessionFrom(user).Changed())
+}
+
+// gRPC's own retries drop the answers of all attempts but the last.
+func TestAttemptsThatGRPCRepeats(t *testing.T) {
+	shops, conns, _ := two(t)
+	var tries atomic.Int64
+	shops[0].during = func(context.Context, string) error {
+		if tries.Add(1) == 1 {
+			return status.Error(codes.Unavailable, "try again")
+		}
+		return nil
+	}
+	again := dial(t, conns[0].Target(), append(grpcsession.DialOptions(), grpc.WithDefaultServiceConfig(`{"methodConfig": [{
+		"name": [{"service": "shop.Orders"}],
+		"retryPolicy": {"maxAttempts": 3, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]}
+	}]}`))...)
+	user := visitor()
+	_, err := call(user, again, "Add", "a book")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, tries.Load())
+	content, err := readsplit.Config{}.ParseToken(readsplit.SessionFrom(user).TokenNow())
+	require.NoError(t, err)
+	assert.False(t, content.Unsure.IsZero())
+	assert.Equal(t, "2 on primary", count(t, user, conns[1]))
 }
 
 // A transaction for each call: an interceptor inside of ours commits after the
