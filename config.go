@@ -194,6 +194,14 @@ type Config struct {
 	// only: it is safe against accidents, not against forgery. Defaults to none.
 	TokenKeys [][]byte
 
+	// Service is under which name this application's tokens travel beside those of
+	// others: give each application with keys or databases of its own another name,
+	// and a request that passes through several carries what it must see in each. At
+	// most 32 letters, digits, dots, dashes and underscores, and the same in all
+	// plugins of a process. A name may be given later, but not changed or taken away,
+	// or tokens under the old one count for nothing. Defaults to none.
+	Service string
+
 	// GuardErrors makes a write through a read session (see ReadOnly) an error of
 	// the statement instead of a panic. Defaults to false.
 	GuardErrors bool

@@ -70,6 +70,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.AttemptTimeout":         f.attemptTimeout,
 		"Config.ConflictGroup":          testConflictGroup,
 		"Config.TokenKeys":              f.tokenKeys,
+		"Config.Service":                f.service,
 		"Config.GuardErrors":            f.guardErrors,
 		"Config.Observers":              f.observers,
 		"Config.LogServers":             f.logServers,

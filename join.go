@@ -26,11 +26,13 @@ const tooManyTokens = "too many"
 
 // Join makes s see what a session saw from which Token took its text, on this
 // process or another: the further of the two counts. It never fails and asks no
-// server. A text that is forged, truncated, or of another cluster or history keeps
-// s on the primary for Config.StickyWindow and is counted in Status, until it is
-// older than Config.TokenLifetime; an empty text does nothing.
+// server. Of the tokens of several services (Config.Service) s sees its own, and
+// keeps the others for its token. A text that is forged, truncated, or of another
+// cluster or history keeps s on the primary for Config.StickyWindow and is counted in
+// Status, until it is older than Config.TokenLifetime; an empty text does nothing.
 func (s *Session) Join(token string) {
 	if token != "" {
+		s.keep(token, "")
 		s.arrive(arrival{text: token})
 	}
 }
@@ -54,7 +56,7 @@ func (s *Session) Doubt() {
 func (s *Session) arrive(a arrival) {
 	all := plugins.all()
 	for _, rt := range all {
-		rt.accept(s, s.ledgerOf(rt), a)
+		rt.acceptArrival(s, s.ledgerOf(rt), a)
 	}
 	if len(all) > 0 {
 		return
@@ -81,7 +83,7 @@ func (rt *router) acceptTokens(s *Session, l *ledger) {
 	tokens := s.tokens[done:]
 	s.mu.Unlock()
 	for _, a := range tokens {
-		rt.accept(s, l, a)
+		rt.acceptArrival(s, l, a)
 	}
 	l.accepted.Store(int32(done + len(tokens)))
 }
@@ -108,6 +110,17 @@ func (rt *router) understand(a arrival, now time.Time) (t Token, genuine, ok boo
 // needless are this process's, and whoever forged it would write thirty days.
 func (rt *router) expired(t *Token, now time.Time) bool {
 	return !now.Before(t.Issued.Add(rt.cfg.TokenLifetime)) || !now.Before(t.Expires)
+}
+
+// acceptArrival accepts what of a is of rt's service.
+func (rt *router) acceptArrival(s *Session, l *ledger, a arrival) {
+	if a.trusted {
+		rt.accept(s, l, a)
+		return
+	}
+	for _, text := range rt.parts(a.text) {
+		rt.accept(s, l, arrival{text: text})
+	}
 }
 
 func (rt *router) accept(s *Session, l *ledger, a arrival) {

@@ -88,7 +88,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	p.cfg = p.given.withDefaults()
 	p.db = db
 	p.traffic.CompareAndSwap(nil, &p.cfg.Traffic) // SetTraffic may have come first
-	errs := []error{p.cfg.validate(), fits(db, p.cfg)}
+	errs := []error{p.cfg.validate(), fits(db, p.cfg), oneService(p.cfg)}
 	p.base, _ = unwrap(db.ConnPool)
 	p.guard = readonlyguard.Options{ReturnErrors: p.cfg.GuardErrors, AllowFunctions: p.cfg.ReadFunctions}
 	p.log, p.warn = logTo(db), func(format string, args ...any) { db.Logger.Warn(context.Background(), format, args...) }

@@ -34,6 +34,8 @@ type Session struct {
 	// carried are positions of databases that no plugin of this process knows:
 	// they came with a token and must leave with the next.
 	carried []lsn.Position
+	// others are the tokens of other services, which leave with the next token too.
+	others session.Bundle
 }
 
 // carry keeps a position for the tokens of s.

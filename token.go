@@ -27,6 +27,17 @@ func (c Config) ParseToken(text string) (Token, error) {
 	if err != nil {
 		return Token{}, fmt.Errorf("readsplit: Config.TokenKeys: %w", err)
 	}
+	if c.Service != "" || session.IsBundle(text) {
+		b, err := session.ParseBundle(text)
+		if err != nil {
+			return Token{}, err
+		}
+		parts, _ := b.Tokens(c.Service)
+		if len(parts) == 0 {
+			return Token{}, nil // it says nothing to this service
+		}
+		text = parts[0]
+	}
 	return keys.Decode(text, time.Now())
 }
 
@@ -39,7 +50,9 @@ func isExpired(err error) bool {
 
 // Token returns what s must see as a small text, for a cookie, a header or a
 // message: letters, digits, dots, dashes and underscores, under 200 bytes,
-// signed when Config.TokenKeys is set. It is empty when s has nothing to see.
+// signed when Config.TokenKeys is set. It is empty when s has nothing to see. With
+// Config.Service it says for whom it is and carries what was joined of other
+// services, with tildes between, at most session.MaxBundleLength bytes.
 //
 // A write of s that no position covers yet makes Token ask the primary, at most
 // until ctx is done and no longer than a second. If no answer can be had, the
@@ -56,9 +69,13 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 	}
 	t, keys := s.token(ctx, time.Now().Add(tokenWait))
 	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
-		return "", nil
+		return s.among(""), nil
 	}
-	return keys.Encode(t)
+	text, err := keys.Encode(t)
+	if err != nil {
+		return "", err
+	}
+	return s.among(text), nil
 }
 
 // TokenNow is Token for those who can wait for nothing, because the answer is on its
@@ -67,13 +84,13 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 func (s *Session) TokenNow() string {
 	t, keys := s.tokenNow()
 	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
-		return ""
+		return s.among("")
 	}
 	text, err := keys.Encode(t)
 	if err != nil {
 		return "" // never: it was made by the rules of tokens
 	}
-	return text
+	return s.among(text)
 }
 
 func (s *Session) tokenNow() (Token, *session.Keys) {

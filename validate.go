@@ -68,6 +68,9 @@ func (c Config) validate() error {
 	if _, err := session.NewKeys(c.TokenKeys...); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.TokenKeys: %w", err))
 	}
+	if err := session.CheckService(c.Service); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Service: %w", err))
+	}
 	return v.err()
 }
 

@@ -120,16 +120,17 @@ func versionOf(text string) *TokenError {
 	return malformed("it does not start as a token does")
 }
 
-// open checks flags, length and tag of raw and returns what the tag protects.
-func (k Keys) open(raw []byte) (body []byte, refused *TokenError) {
+// layout checks flags and length of raw and parts what the tag protects from the
+// tag, without looking at it.
+func layout(raw []byte) (body, seal []byte, signed bool, refused *TokenError) {
 	if len(raw) < rawHeader+checksumSize {
-		return nil, malformed("it is too short")
+		return nil, nil, false, malformed("it is too short")
 	}
 	flags := raw[0]
 	if flags&^flagsKnown != 0 {
-		return nil, malformed("it has flags that this version does not write")
+		return nil, nil, false, malformed("it has flags that this version does not write")
 	}
-	signed := flags&flagSigned != 0
+	signed = flags&flagSigned != 0
 	tag := checksumSize
 	if signed {
 		tag = tagSize
@@ -139,10 +140,17 @@ func (k Keys) open(raw []byte) (body []byte, refused *TokenError) {
 		want += secondsSize
 	}
 	if len(raw) != want {
-		return nil, malformed("its length is not what its flags say")
+		return nil, nil, false, malformed("its length is not what its flags say")
 	}
-	body, seal := raw[:len(raw)-tag], raw[len(raw)-tag:]
+	return raw[:len(raw)-tag], raw[len(raw)-tag:], signed, nil
+}
+
+// open checks flags, length and tag of raw and returns what the tag protects.
+func (k Keys) open(raw []byte) (body []byte, refused *TokenError) {
+	body, seal, signed, refused := layout(raw)
 	switch {
+	case refused != nil:
+		return nil, refused
 	case signed && len(k.sealers) == 0:
 		return nil, &TokenError{Kind: TokenBadSignature, reason: "it is signed and no key is configured; configure the key of the process that issued it"}
 	case signed && !k.verify(body, seal):

@@ -37,6 +37,8 @@ var imports = map[string][]string{
 	"failover": {"lsn"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
+	// Jobs speak to sessions as an application does.
+	"session/jobs": {"github.com/readsplit/readsplit"},
 	// HTTP knows sessions; the plugin knows nothing of HTTP.
 	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "session"},
 	// Whoever watches for statements without a session stays unknown to the plugin.

@@ -30,7 +30,7 @@ func (s *Sessions) carry(q *request, h http.Header, t session.Token) {
 		h.Set(s.opts.Name, text)
 	}
 	if s.opts.Carry.cookie() {
-		q.set(h, s.cookie(s.opts.Name+"-"+q.id(), text, t.Expires))
+		q.set(h, s.cookie(s.opts.Name+"-"+q.id(), text, until(text, t.Expires)))
 		// Behind the one that says the same: a client that takes only some of them
 		// loses nothing.
 		for _, name := range q.cookies[:min(len(q.cookies), mostRemoved)] {

@@ -121,10 +121,10 @@ func (q *request) tell(h http.Header) {
 		return
 	}
 	t := q.export()
-	if t.Expires.IsZero() {
-		return // nothing to see
+	if t.Expires.IsZero() && q.session.TokenNow() == "" {
+		return // nothing to see, here or in other services
 	}
-	if now || q.did() || owes {
+	if !t.Expires.IsZero() && (now || q.did() || owes) {
 		t = q.keep(t)
 	}
 	q.doubt = t.Unsure
