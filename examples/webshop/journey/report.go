@@ -1,0 +1,158 @@
+package journey
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/readsplit/readsplit/examples/webshop/stage"
+)
+
+// columns are the conditions of the table.
+var columns = []struct {
+	name string
+	of   []stage.Condition
+}{
+	{"all", nil},
+	{"quiet", []stage.Condition{stage.Quiet}},
+	{"one off", []stage.Condition{stage.OneDelayed, stage.OnePaused}},
+	{"both off", []stage.Condition{stage.BothDelayed, stage.BothPaused}},
+	{"5s behind", []stage.Condition{stage.FarBehind}},
+}
+
+// Table shows how much of the reads replicas have answered, for each endpoint.
+func (t *Tally) Table() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-26s %9s %8s  ", "", "", "")
+	fmt.Fprintf(&b, "reads on replicas\n%-26s %9s %8s ", "endpoint", "requests", "reads")
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %9s", c.name)
+	}
+	fmt.Fprintf(&b, " %8s %8s\n", "p50", "p99")
+	row := func(name, filter string, requests int, took []time.Duration) {
+		fmt.Fprintf(&b, "%-26s %9d %8d ", name, requests, t.sum(filter).reads)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %9s", percent(t.sum(filter, c.of...)))
+		}
+		fmt.Fprintf(&b, " %8s %8s\n", millis(percentile(took, 0.5)), millis(percentile(took, 0.99)))
+	}
+	var requests int
+	var took []time.Duration
+	for _, name := range t.names() {
+		e := t.endpoints[name]
+		row(name, name, e.requests, e.took)
+		requests += e.requests
+		took = append(took, e.took...)
+	}
+	row("together", "", requests, took)
+	return b.String()
+}
+
+func percent(c count) string {
+	share, ok := c.share()
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
+
+func millis(d time.Duration) string {
+	return fmt.Sprintf("%.2fms", float64(d)/float64(time.Millisecond))
+}
+
+// Reasons says why the reads went where they went, the most frequent reason first.
+func (t *Tally) Reasons() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for _, r := range slices.SortedFunc(maps.Keys(t.reasons), func(a, b reason) int {
+		return cmp.Or(t.reasons[b]-t.reasons[a], strings.Compare(a.why, b.why))
+	}) {
+		where := primary
+		if r.replica {
+			where = "replica"
+		}
+		fmt.Fprintf(&b, "%8d  on a %-8s %s\n", t.reasons[r], where, cmp.Or(r.why, "no reason given"))
+	}
+	return b.String()
+}
+
+// Again is how many runs of reads came to nothing, so that they were run elsewhere.
+func (t *Tally) Again() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.again
+}
+
+// Share is the part of all reads that replicas have answered, always and while nothing
+// was broken.
+func (t *Tally) Share() (always, quiet float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	always, _ = t.sum("").share()
+	quiet, _ = t.sum("", stage.Quiet).share()
+	return always, quiet
+}
+
+// Line is the last line.
+func (o *Outcome) Line(t *Tally) string {
+	always, _ := t.Share()
+	return fmt.Sprintf("journeys: total=%d missing=%d replica_share=%.1f%%", o.Total, o.Missing, 100*always)
+}
+
+// String says what the customers have seen.
+func (o *Outcome) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "journeys by what happened to the replicas meanwhile:")
+	for _, c := range stage.Conditions() {
+		if n := o.During[c]; n > 0 {
+			fmt.Fprintf(&b, " %s %d,", c, n)
+		}
+	}
+	fmt.Fprintf(&b, " together %d in %.0fs\n", o.Total, o.Took.Seconds())
+	fmt.Fprintf(&b, "journeys by how they ordered:")
+	for w := range ways {
+		if w > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, " %s %d (missing %d)", w, o.byWay[w].total, o.byWay[w].missing)
+	}
+	fmt.Fprintf(&b, "\nmissing: orders in lists %d, products in carts %d, carts that the checkout took for empty %d\n",
+		o.missed.orders, o.missed.carts, o.missed.refused)
+	return b.String()
+}
+
+// Undisturbed reports what the run did not show: without replicas that were behind, a
+// journey in which nothing is missing proves nothing.
+func (o *Outcome) Undisturbed() error {
+	both := 0
+	for c, n := range o.During {
+		if c.Both() {
+			both += n
+		}
+	}
+	if both*20 < o.Total {
+		return fmt.Errorf("only %d of %d journeys were made while both replicas were behind: too few to prove anything", both, o.Total)
+	}
+	return nil
+}
+
+// CostTable shows what the sessions around the handler cost.
+func CostTable(costs []Cost) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-38s %6s  %-28s %-28s\n", "what a request takes", "pairs", "p50 without -> with", "p99 without -> with")
+	for _, c := range costs {
+		fmt.Fprintf(&b, "%-38s %6d  %-28s %-28s\n", c.What, len(c.With), added(c, 0.5), added(c, 0.99))
+	}
+	return b.String()
+}
+
+func added(c Cost, p float64) string {
+	without, with := percentile(c.Without, p), percentile(c.With, p)
+	return fmt.Sprintf("%s -> %s (%+.2fms)", millis(without), millis(with), float64(with-without)/float64(time.Millisecond))
+}

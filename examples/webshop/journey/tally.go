@@ -1,0 +1,115 @@
+package journey
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/readsplit/readsplit/examples/webshop/stage"
+	"github.com/readsplit/readsplit/examples/webshop/trace"
+)
+
+// primary is how the plugins call it.
+const primary = "primary"
+
+// Tally counts requests and who answered their reads.
+type Tally struct {
+	mu        sync.Mutex
+	endpoints map[string]*endpoint
+	reasons   map[reason]int
+	again     int // reads that had to be run again
+}
+
+// reason is why a read went where it went.
+type reason struct {
+	replica bool
+	why     string
+}
+
+// endpoint is what was counted of one.
+type endpoint struct {
+	requests int
+	during   map[stage.Condition]*count
+	took     []time.Duration
+}
+
+// count is how many reads there were, and how many of them replicas answered.
+type count struct{ reads, replica int }
+
+func (c *count) add(other *count) {
+	c.reads += other.reads
+	c.replica += other.replica
+}
+
+// share is the part of the replicas; ok is false when nothing was read.
+func (c count) share() (share float64, ok bool) {
+	return float64(c.replica) / float64(max(c.reads, 1)), c.reads > 0
+}
+
+// NewTally returns one that has counted nothing.
+func NewTally() *Tally {
+	return &Tally{endpoints: make(map[string]*endpoint), reasons: make(map[reason]int)}
+}
+
+// add counts a request. Reads inside of a transaction are part of a write: there is
+// nothing to choose, and they are not counted.
+func (t *Tally) add(name string, during stage.Condition, took time.Duration, reads []trace.Read) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.endpoints[name]
+	if e == nil {
+		e = &endpoint{during: make(map[stage.Condition]*count)}
+		t.endpoints[name] = e
+	}
+	e.requests++
+	e.took = append(e.took, took)
+	c := e.during[during]
+	if c == nil {
+		c = new(count)
+		e.during[during] = c
+	}
+	for _, read := range reads {
+		if read.Reason == trace.InTransaction {
+			continue
+		}
+		c.reads++
+		if read.Server != primary {
+			c.replica++
+		}
+		t.reasons[reason{read.Server != primary, read.Reason}]++
+		t.again += read.Again
+	}
+}
+
+// names are the endpoints, as they are sorted in the table.
+func (t *Tally) names() []string { return slices.Sorted(maps.Keys(t.endpoints)) }
+
+// sum adds up the reads of the endpoints, all or one, during conditions, all or some.
+func (t *Tally) sum(name string, during ...stage.Condition) (total count) {
+	for n, e := range t.endpoints {
+		if name != "" && n != name {
+			continue
+		}
+		for c, counted := range e.during {
+			if len(during) == 0 || slices.Contains(during, c) {
+				total.add(counted)
+			}
+		}
+	}
+	return total
+}
+
+// percentile returns the smallest of the durations that is not exceeded by the part p
+// of them (0 < p <= 1); 0 where there are none. It sorts d.
+func percentile(d []time.Duration, p float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	n := int(p * float64(len(d)))
+	if float64(n) < p*float64(len(d)) {
+		n++ // the next whole number: the rank counts from 1
+	}
+	return d[min(max(n, 1), len(d))-1]
+}

@@ -1,0 +1,132 @@
+// Command webshop is a tea shop with two application processes behind a proxy, over
+// one PostgreSQL primary and two streaming replicas.
+//
+//	go run .                        # for a person: prints its address
+//	go run . -behind                # with replicas five seconds behind
+//	go run . journeys               # 10,000 customers order, and look at their list
+//	go run . journeys -short        # fewer
+//	go run . -plugin dbresolver     # either of them with GORM's own plugin
+//
+// The shop (package shop) is code as any application with GORM has it, and so are its
+// pages (package web). Replicas are known in one place, app/open.go, and sessions in
+// one line of app/serve.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/readsplit/readsplit/examples/webshop/app"
+	"github.com/readsplit/readsplit/examples/webshop/stage"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run returns the exit status: 0 when all is as it has to be, 1 when something is
+// not, 2 when the arguments are wrong.
+func run(args []string, out, errOut io.Writer) int {
+	if len(args) == 1 && args[0] == stage.Serve {
+		return serve(out, errOut)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends at once
+	o, err := parse(args, errOut)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2 // the flags have said why
+	}
+	if o.journeys {
+		err = journeys(ctx, o, out, errOut)
+	} else {
+		err = open(ctx, o, out, errOut)
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintln(errOut, err)
+		return 1
+	}
+	return 0
+}
+
+// serve is one process of the application.
+func serve(out, errOut io.Writer) int {
+	signal.Ignore(os.Interrupt) // a terminal sends it to all processes; whoever started this one ends it
+	cfg, err := app.FromEnvironment()
+	if err == nil {
+		err = app.Serve(stage.Life(os.Stdin), cfg, out)
+	}
+	if err != nil {
+		fmt.Fprintln(errOut, err)
+		return 1
+	}
+	return 0
+}
+
+// options are what a person may choose.
+type options struct {
+	journeys bool
+	plugin   string
+	version  string
+	listen   string
+	behind   bool
+	total    int
+	pairs    int
+	rate     float64
+	seed     uint64
+	pace     float64
+}
+
+// parse reads the arguments. What is wrong with them is written to out.
+func parse(args []string, out io.Writer) (options, error) {
+	o := options{total: 10_000, pairs: 1000, pace: 1}
+	if len(args) > 0 && args[0] == "journeys" {
+		o.journeys, args = true, args[1:]
+	}
+	flags := flag.NewFlagSet("webshop", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&o.plugin, "plugin", "readsplit", "`name` of the plugin: readsplit, or dbresolver to see what it misses")
+	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
+	short := false
+	if o.journeys {
+		flags.BoolVar(&short, "short", false, "1,000 journeys, and conditions that change faster")
+		flags.IntVar(&o.total, "n", o.total, "how many `journeys`")
+		flags.Float64Var(&o.rate, "rate", 70, "`journeys` a second at most; 0: as fast as the clients can")
+		flags.Uint64Var(&o.seed, "seed", 1, "who does what, and what happens to the replicas, follows from `number`")
+	} else {
+		flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop")
+		flags.BoolVar(&o.behind, "behind", false, "keep the replicas five seconds behind")
+	}
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if short {
+		o.pairs, o.pace = 200, 0.3
+		if o.total == 10_000 {
+			o.total = 1000
+		}
+	}
+	problem := ""
+	switch {
+	case flags.NArg() > 0:
+		problem = fmt.Sprintf("webshop: %q is no argument: it is journeys, or options that begin with -", flags.Arg(0))
+	case o.plugin != "readsplit" && o.plugin != "dbresolver":
+		problem = fmt.Sprintf("webshop: -plugin %q is no plugin: it is readsplit or dbresolver", o.plugin)
+	case o.total < 1:
+		problem = fmt.Sprintf("webshop: -n %d is too few: it must be 1 or more", o.total)
+	case o.rate < 0:
+		problem = fmt.Sprintf("webshop: -rate %g is negative: use 0 for as fast as the clients can", o.rate)
+	}
+	if problem != "" {
+		fmt.Fprintln(out, problem)
+		return options{}, errors.New(problem)
+	}
+	return o, nil
+}
