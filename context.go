@@ -34,6 +34,7 @@ func (m *marks) written() {
 		m.request.wrote.Store(true)
 	}
 	if m.session != nil {
+		m.session.writes.Add(1)
 		m.session.changed.Store(true)
 	}
 }

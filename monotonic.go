@@ -32,7 +32,7 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 	if !rt.monotonic(m) {
 		return
 	}
-	m.session.changed.Store(true)
+	m.session.saw()
 	for _, q := range plugins.sharing(rt) {
 		seen := &m.session.ledgerOf(q).seen
 		capture := q.monitor.NextCapture()

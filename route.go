@@ -213,6 +213,7 @@ func (r *route) PrepareContext(ctx context.Context, query string) (*sql.Stmt, er
 // ExecContext implements gorm.ConnPool.
 func (r *route) ExecContext(ctx context.Context, query string, args ...any) (result sql.Result, err error) {
 	r = r.next()
+	sessionless(ctx)
 	info := r.router.classify(query)
 	r.text = query
 	run := func(s *server) error {
@@ -244,6 +245,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 // QueryContext implements gorm.ConnPool.
 func (r *route) QueryContext(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	r = r.next()
+	sessionless(ctx)
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
 	r.text = query
@@ -281,6 +283,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 // be prepared.
 func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) (row *sql.Row) {
 	r = r.next()
+	sessionless(ctx)
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
 	r.text = query

@@ -23,6 +23,8 @@ type Session struct {
 	// changed says that a token of the session would say something else than those
 	// that were joined.
 	changed atomic.Bool
+	writes  atomic.Uint64 // see Moves
+	shown   atomic.Uint64
 	// covers is since when writes without a session count as the session's own, in
 	// nanoseconds since processStart; 0: they do not.
 	covers atomic.Int64

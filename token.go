@@ -70,19 +70,8 @@ func (s *Session) Token(ctx context.Context) (string, error) {
 // way already: what no position covers yet, and what an open transaction of s may
 // write, makes the token say "unsure".
 func (s *Session) TokenNow() string {
-	now := time.Now()
-	unfinished := s.open.Load() > 0
-	t, keys := s.token(context.Background(), now)
-	if keys == nil {
-		return ""
-	}
-	if unfinished {
-		for _, l := range s.ledgers() {
-			later(&t.Unsure, now.Add(l.plugin.Load().cfg.StickyWindow))
-		}
-		outlive(&t, now)
-	}
-	if len(t.Positions) == 0 && t.Unsure.IsZero() {
+	t, keys := s.tokenNow()
+	if keys == nil || len(t.Positions) == 0 && t.Unsure.IsZero() {
 		return ""
 	}
 	text, err := keys.Encode(t)
@@ -90,6 +79,16 @@ func (s *Session) TokenNow() string {
 		return "" // never: it was made by the rules of tokens
 	}
 	return text
+}
+
+func (s *Session) tokenNow() (Token, *session.Keys) {
+	now := time.Now()
+	unfinished := s.open.Load() > 0
+	t, keys := s.token(context.Background(), now)
+	if unfinished && keys != nil {
+		s.unfinished(&t, now)
+	}
+	return t, keys
 }
 
 // Export is Token for a store that is the application's own: what the text would

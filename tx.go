@@ -49,6 +49,7 @@ func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 	if tx, ok := readonlyguard.UnsentTx(ctx); ok {
 		return tx, nil
 	}
+	sessionless(ctx)
 	if readonlyguard.IsReadOnly(ctx) {
 		// The server refuses what the guard did not see.
 		opts = readOnly(opts)
@@ -135,6 +136,7 @@ func (t *trackedTx) join(ctx context.Context) {
 	if m.session == nil || t.over {
 		return
 	}
+	m.session.ledgerOf(t.router) // a token that is asked for while t is open must know of it
 	m.session.open.Add(1)
 	if t.unhook == nil && t.ctx.Done() != nil {
 		// Code that ends a transaction by cancelling its context need not call

@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "lsn", "monitor", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -35,6 +35,10 @@ var imports = map[string][]string{
 	"failover": {"lsn"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
+	// HTTP knows sessions; the plugin knows nothing of HTTP.
+	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "session"},
+	// Whoever watches for statements without a session stays unknown to the plugin.
+	"internal/unmarked": {},
 	// The lexer reads text and knows no database.
 	"sqlclass": {},
 	// The guard can be used without the rest.

@@ -1,0 +1,60 @@
+package httpsession
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/readsplit/readsplit"
+)
+
+// UseReplica marks an endpoint whose reads may use a replica, by the usual rules: see
+// readsplit.UseReplica. It matters where Config.Default is PreferPrimary.
+//
+// Marks can be put around each other and around whole muxes; where they contradict,
+// the one that is nearest to the handler counts, as in contexts.
+func UseReplica(h http.Handler) http.Handler { return marked(h, readsplit.UseReplica) }
+
+// Fresh marks an endpoint whose reads must be current: they go to the primary.
+func Fresh(h http.Handler) http.Handler { return marked(h, readsplit.Fresh) }
+
+// ReadOnly marks an endpoint that must not write: see readsplit.ReadOnly.
+func ReadOnly(h http.Handler) http.Handler { return marked(h, readsplit.ReadOnly) }
+
+// Stale marks an endpoint for which MaxLag does not matter. The user's own writes it
+// sees all the same.
+func Stale(h http.Handler) http.Handler { return marked(h, readsplit.Stale) }
+
+// AtMost marks an endpoint whose reads must not be older than d, in addition to
+// MaxLag.
+func AtMost(d time.Duration, h http.Handler) http.Handler {
+	return marked(h, func(ctx context.Context) context.Context { return readsplit.AtMost(ctx, d) })
+}
+
+// Group marks an endpoint that uses the replicas of one group only.
+func Group(name string, h http.Handler) http.Handler {
+	return marked(h, func(ctx context.Context) context.Context { return readsplit.Group(ctx, name) })
+}
+
+// OneServer marks an endpoint whose reads stay on the server of the first one, so
+// that a page is of one piece. It needs Handler, or a session from elsewhere, around
+// it.
+func OneServer(h http.Handler) http.Handler {
+	return marked(h, func(ctx context.Context) context.Context {
+		var s any = readsplit.SessionFrom(ctx)
+		if one, ok := s.(interface{ KeepServer() }); ok {
+			one.KeepServer()
+		}
+		return ctx
+	})
+}
+
+func marked(h http.Handler, mark func(ctx context.Context) context.Context) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		if with := mark(ctx); with != ctx {
+			r = r.WithContext(with)
+		}
+		h.ServeHTTP(w, r)
+	})
+}

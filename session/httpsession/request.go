@@ -1,0 +1,145 @@
+package httpsession
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/readsplit/readsplit/session"
+)
+
+// mostJoined bounds how many tokens of one request are joined. A client has one, and
+// one more for each writing response that overlapped with others; beyond that somebody
+// plays with it, and the session is in doubt.
+const mostJoined = 32
+
+// mostRemoved bounds how many cookies one response removes.
+const mostRemoved = 64
+
+// request is one request and what its session was told.
+type request struct {
+	of      *Sessions
+	ctx     context.Context
+	session ledger
+	seen    *http.Request // as the handler has it, with the pattern that a mux finds
+	unsafe  bool          // its method may write
+
+	cookies []string // names of the cookies that came, each once
+	headers []string // values of the header that came
+	over    bool     // more came than were joined
+	user    string   // in the store; "" is not known
+	debts   []*debt  // what the store has not taken yet
+
+	told   uint64   // the writes that the response tells
+	spoke  bool     // the response carries a token
+	placed []string // the Set-Cookie lines of the response that are ours
+}
+
+// arrive joins what came with r.
+func (q *request) arrive(r *http.Request) {
+	o := &q.of.opts
+	joined := 0
+	join := func(token string) {
+		if joined++; joined > mostJoined {
+			q.over = true
+			return
+		}
+		q.session.Join(token)
+	}
+	if o.Carry.cookie() && mentions(r.Header["Cookie"], o.Name) {
+		names := make(map[string]bool)
+		for _, c := range r.Cookies() {
+			if !ours(o.Name, c.Name) {
+				continue
+			}
+			join(c.Value)
+			if !names[c.Name] {
+				names[c.Name] = true
+				q.cookies = append(q.cookies, c.Name)
+			}
+		}
+	}
+	if o.Carry.header() {
+		for _, line := range r.Header.Values(o.Name) {
+			for token := range strings.SplitSeq(line, ",") {
+				if token = strings.TrimSpace(token); token != "" {
+					join(token)
+					q.headers = append(q.headers, token)
+				}
+			}
+		}
+	}
+	if q.over {
+		q.session.Doubt()
+		q.of.counters.tooMany.Add(1)
+	}
+	q.recall(r)
+}
+
+func mentions(lines []string, name string) bool {
+	for _, line := range lines {
+		if strings.Contains(line, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// tell puts what the session must see into the header of the response and into the
+// store. now says that it cannot wait. It may be called again: the last time counts.
+func (q *request) tell(h http.Header, now bool) {
+	q.told, _ = q.session.Moves() // before the position is captured: it covers no later ones
+	changed := q.session.Changed() || now
+	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && len(q.debts) == 0 {
+		return
+	}
+	t := q.export(now)
+	if t.Expires.IsZero() {
+		return // nothing to see
+	}
+	if changed || len(q.debts) > 0 {
+		t = q.keep(t)
+	}
+	q.of.carry(q, h, t)
+}
+
+// export returns what the session must see. It does not end with the request: what the
+// handler of a client that has gone wrote is written.
+func (q *request) export(now bool) session.Token {
+	if !now {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), q.of.opts.Wait)
+		defer cancel()
+		if t, err := q.session.Export(ctx); err == nil {
+			return t
+		}
+	}
+	return q.session.ExportNow()
+}
+
+// own reports whether the response tells what no other response can tell: something
+// that its own request did.
+func (q *request) own() bool {
+	writes, shown := q.session.Moves()
+	switch {
+	case writes > 0:
+		return true
+	case q.over:
+		return false // it is in doubt, which says all the rest
+	default:
+		return shown > 0 || q.unsafe && q.session.Changed()
+	}
+}
+
+// late reports whether the session wrote after the response had told everything.
+func (q *request) late() bool {
+	writes, _ := q.session.Moves()
+	return writes > q.told
+}
+
+// place names where the request is handled, for a log line that is written once.
+func (q *request) place() string {
+	if q.seen.Pattern != "" {
+		return q.seen.Pattern
+	}
+	return q.seen.Method + " " + q.seen.URL.Path
+}
