@@ -52,7 +52,11 @@ func travel(ctx context.Context, o options, s *stage.Stage, show *progress) (t *
 	}
 	if o.plugin == "readsplit" {
 		show.label("measuring what sessions cost")
-		if t.costs, err = journey.Measure(ctx, s.Processes[0], weather, o.pairs); err != nil {
+		bare, err := s.Add(ctx, "without sessions", false)
+		if err != nil {
+			return nil, err
+		}
+		if t.costs, err = journey.Measure(ctx, s.Processes[0], bare, weather, o.pairs); err != nil {
 			return nil, err
 		}
 	}
@@ -76,10 +80,11 @@ func (t *tour) judge(o options, counted app.Report, out io.Writer) error {
 	fmt.Fprintln(out, tally.Table())
 	fmt.Fprintf(out, "why the reads went where they went:\n%s\n", tally.Reasons())
 	if t.costs != nil {
-		fmt.Fprintf(out, "%s(one process, nobody else in the shop, the same requests in turn to the same handler)\n\n", journey.CostTable(t.costs))
+		fmt.Fprintf(out, "%s(the same requests in turn to two processes, one without the sessions around its handler; nobody else is in the shop)\n\n", journey.CostTable(t.costs))
 	}
 	fmt.Fprintf(out, "retries: %d reads were run again elsewhere, %d answers were dropped; captures of the primary's position: %d; tokens that were not accepted: %d\n",
 		counted.Retries, counted.Voided, counted.Captures, counted.BadTokens)
+	fmt.Fprintln(out, tally.Lists())
 	fmt.Fprint(out, t.outcome)
 	_, quiet := tally.Share()
 	fmt.Fprintf(out, "replica share while nothing was disturbed: %.1f%%\n", 100*quiet)
@@ -92,12 +97,16 @@ func (t *tour) judge(o options, counted app.Report, out io.Writer) error {
 		}
 		problems = append(problems, err)
 	}
-	problems = append(problems, t.outcome.Undisturbed(), t.witnesses(counted))
+	problems = append(problems, t.witnesses(counted))
 	switch missing := t.outcome.Missing; {
-	case o.plugin == "readsplit" && missing > 0:
+	case o.plugin != "readsplit":
+		if missing == 0 {
+			problems = append(problems, fmt.Errorf("nobody misses anything with %s: these journeys prove nothing", o.plugin))
+		}
+	case missing > 0:
 		problems = append(problems, fmt.Errorf("%d customers miss what they have written", missing))
-	case o.plugin != "readsplit" && missing == 0:
-		problems = append(problems, fmt.Errorf("nobody misses anything with %s: these journeys prove nothing", o.plugin))
+	default:
+		problems = append(problems, tally.Undisturbed())
 	}
 	err := errors.Join(problems...)
 	if err != nil {

@@ -4,7 +4,7 @@
 //	go run .                        # for a person: prints its address
 //	go run . -behind                # with replicas five seconds behind
 //	go run . journeys               # 10,000 customers order, and look at their list
-//	go run . journeys -short        # fewer
+//	go run . journeys -short        # fewer, or journeys NUMBER
 //	go run . -plugin dbresolver     # either of them with GORM's own plugin
 //
 // The shop (package shop) is code as any application with GORM has it, and so are its
@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/readsplit/readsplit/examples/webshop/app"
@@ -96,9 +97,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
 	short := false
 	if o.journeys {
-		flags.BoolVar(&short, "short", false, "1,000 journeys, and conditions that change faster")
-		flags.IntVar(&o.total, "n", o.total, "how many `journeys`")
-		flags.Float64Var(&o.rate, "rate", 70, "`journeys` a second at most; 0: as fast as the clients can")
+		flags.BoolVar(&short, "short", false, "700 journeys, and conditions that change faster")
+		flags.Float64Var(&o.rate, "rate", 50, "`journeys` a second at most; 0: as fast as the clients can")
 		flags.Uint64Var(&o.seed, "seed", 1, "who does what, and what happens to the replicas, follows from `number`")
 	} else {
 		flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop")
@@ -109,18 +109,23 @@ func parse(args []string, out io.Writer) (options, error) {
 	}
 	if short {
 		o.pairs, o.pace = 200, 0.3
-		if o.total == 10_000 {
-			o.total = 1000
-		}
+		o.total = 700
 	}
 	problem := ""
+	rest := flags.Args()
+	if o.journeys && len(rest) > 0 {
+		var err error
+		if o.total, err = strconv.Atoi(rest[0]); err == nil {
+			rest = rest[1:]
+		}
+	}
 	switch {
-	case flags.NArg() > 0:
-		problem = fmt.Sprintf("webshop: %q is no argument: it is journeys, or options that begin with -", flags.Arg(0))
+	case len(rest) > 0:
+		problem = fmt.Sprintf("webshop: %q is no argument: there are journeys and the number of them, and options that begin with - stand before it", rest[0])
 	case o.plugin != "readsplit" && o.plugin != "dbresolver":
 		problem = fmt.Sprintf("webshop: -plugin %q is no plugin: it is readsplit or dbresolver", o.plugin)
 	case o.total < 1:
-		problem = fmt.Sprintf("webshop: -n %d is too few: it must be 1 or more", o.total)
+		problem = fmt.Sprintf("webshop: %d journeys are too few: it must be 1 or more", o.total)
 	case o.rate < 0:
 		problem = fmt.Sprintf("webshop: -rate %g is negative: use 0 for as fast as the clients can", o.rate)
 	}

@@ -24,6 +24,9 @@ type Config struct {
 	// Plugin is "readsplit", or "dbresolver" to see what goes wrong without
 	// (WEBSHOP_PLUGIN).
 	Plugin string
+	// Sessions lets a user's last write follow them. It is off (WEBSHOP_SESSIONS=off)
+	// where what that costs is measured.
+	Sessions bool
 }
 
 // Replica is one copy of the database.
@@ -35,9 +38,13 @@ func (c Config) Environment() []string {
 	for _, r := range c.Replicas {
 		replicas = append(replicas, r.Name+" "+r.DSN)
 	}
+	sessions := "on"
+	if !c.Sessions {
+		sessions = "off"
+	}
 	return []string{
 		"WEBSHOP_NAME=" + c.Name, "WEBSHOP_PRIMARY=" + c.Primary, "WEBSHOP_REPLICAS=" + strings.Join(replicas, "\n"),
-		"WEBSHOP_KEY=" + c.Key, "WEBSHOP_PLUGIN=" + c.Plugin,
+		"WEBSHOP_KEY=" + c.Key, "WEBSHOP_PLUGIN=" + c.Plugin, "WEBSHOP_SESSIONS=" + sessions,
 	}
 }
 
@@ -45,7 +52,7 @@ func (c Config) Environment() []string {
 func FromEnvironment() (Config, error) {
 	c := Config{
 		Name: os.Getenv("WEBSHOP_NAME"), Primary: os.Getenv("WEBSHOP_PRIMARY"),
-		Key: os.Getenv("WEBSHOP_KEY"), Plugin: os.Getenv("WEBSHOP_PLUGIN"),
+		Key: os.Getenv("WEBSHOP_KEY"), Plugin: os.Getenv("WEBSHOP_PLUGIN"), Sessions: os.Getenv("WEBSHOP_SESSIONS") != "off",
 	}
 	var problems []error
 	for line := range strings.Lines(os.Getenv("WEBSHOP_REPLICAS")) {

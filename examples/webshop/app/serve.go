@@ -17,14 +17,13 @@ import (
 // Report is what a process says of itself on its standard output, one line each: first
 // where it listens, and at its end what the plugin has counted.
 type Report struct {
-	// Listen is where it answers; Bare is where the same handler answers without the
-	// sessions around it, to measure what they cost.
-	Listen, Bare string `json:",omitempty"`
-	Retries      uint64 `json:",omitempty"`
-	Captures     uint64 `json:",omitempty"`
-	Unsure       uint64 `json:",omitempty"`
-	Voided       uint64 `json:",omitempty"`
-	BadTokens    uint64 `json:",omitempty"`
+	// Listen is where it answers.
+	Listen    string `json:",omitempty"`
+	Retries   uint64 `json:",omitempty"`
+	Captures  uint64 `json:",omitempty"`
+	Unsure    uint64 `json:",omitempty"`
+	Voided    uint64 `json:",omitempty"`
+	BadTokens uint64 `json:",omitempty"`
 	// Reads is how many queries each server has answered, and Failed how many ended
 	// with an error.
 	Reads  map[string]uint64 `json:",omitempty"`
@@ -61,31 +60,26 @@ func Serve(ctx context.Context, c Config, out io.Writer) (err error) {
 		defer cancel()
 		err = errors.Join(err, o.close(closing))
 	}()
-	site := web.New(o.db, []byte(c.Key), c.Name).Handler()
-	sessions, err := httpsession.New(httpsession.Options{Insecure: true}) // plain http on one machine
+	handler := web.New(o.db, []byte(c.Key), c.Name).Handler()
+	if c.Sessions {
+		sessions, err := httpsession.New(httpsession.Options{Insecure: true}) // plain http, on one machine
+		if err != nil {
+			return err
+		}
+		handler = sessions.Handler(handler) // a user's last write follows them: that is all
+	}
+	l, err := listen(handler)
 	if err != nil {
 		return err
 	}
-
+	defer func() { err = errors.Join(err, l.end(ctx)) }()
 	say := json.NewEncoder(out)
-	withSessions, err := listen(sessions.Handler(site)) // the line that makes a user's last write follow them
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, withSessions.end(ctx)) }()
-	bare, err := listen(site)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bare.end(ctx)) }()
-	if err := say.Encode(Report{Listen: withSessions.addr, Bare: bare.addr}); err != nil {
+	if err := say.Encode(Report{Listen: l.addr}); err != nil {
 		return fmt.Errorf("webshop: say where it listens: %w", err)
 	}
 	select {
 	case <-ctx.Done():
-	case err := <-withSessions.failed:
-		return err
-	case err := <-bare.failed:
+	case err := <-l.failed:
 		return err
 	}
 	st := o.status()

@@ -106,7 +106,7 @@ func (c *customer) list(ctx context.Context, path string) (missed, error) {
 	c.mu.Lock()
 	due := c.placed[:len(c.placed):len(c.placed)]
 	c.mu.Unlock()
-	p, err := c.get(ctx, "GET /orders", path)
+	p, err := c.get(ctx, listEndpoint, path)
 	if err == nil {
 		err = p.want(http.StatusOK)
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/readsplit/readsplit/examples/webshop/stage"
 )
 
-// Cost is what the same requests took with the sessions around the handler, and
-// without.
+// Cost is what the same requests took with the sessions around the handler, and without.
 type Cost struct {
 	What          string
 	With, Without []time.Duration
 }
 
-// Measure sends the same requests in turn to a process's handler with the sessions
-// around it and without. Nobody else is in the shop, so that the one has to wait for
-// no more than the other: without sessions a process waits for everybody's writes.
-func Measure(ctx context.Context, p *stage.Process, weather *stage.Weather, pairs int) ([]Cost, error) {
-	with, without := NewShop(p.URL, weather), NewShop(p.Bare, weather)
+// Measure sends the same requests in turn to a process that has the sessions around
+// its handler and to one that has not. Nobody else is in the shop, so that the one has
+// to wait for no more than the other: without sessions a process waits for everybody's
+// writes.
+func Measure(ctx context.Context, a, b *stage.Process, weather *stage.Weather, pairs int) ([]Cost, error) {
+	with, without := NewShop(a.URL, weather), NewShop(b.URL, weather)
 	defer with.Close()
 	defer without.Close()
 	var costs []Cost

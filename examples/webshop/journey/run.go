@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/readsplit/readsplit/examples/webshop/stage"
 )
 
 const (
@@ -30,8 +28,7 @@ type Outcome struct {
 	Missing int // journeys whose customer missed something of their own
 	missed  missed
 	byWay   [ways]struct{ total, missing int }
-	During  map[stage.Condition]int // journeys by what held from their begin to their end
-	Failed  []error                 // answers that the shop should not have given
+	Failed  []error // answers that the shop should not have given
 	Took    time.Duration
 }
 
@@ -46,7 +43,7 @@ func (p Plan) Run(ctx context.Context, s *Shop) (*Outcome, error) {
 	for i := range people {
 		people[i] = &customer{visitor: s.newVisitor(), name: fmt.Sprintf("Customer %d", i+1)}
 	}
-	o := &Outcome{During: make(map[stage.Condition]int)}
+	o := new(Outcome)
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	numbers := p.numbers(ctx)
@@ -59,10 +56,9 @@ func (p Plan) Run(ctx context.Context, s *Shop) (*Outcome, error) {
 					customer: people[rng.IntN(customers)], other: people[rng.IntN(customers)],
 					way: choice[rng.IntN(len(choice))], thinks: rng.IntN(2) == 0,
 				}
-				from := s.Weather.Now()
 				m, err := j.run(ctx)
 				mu.Lock()
-				o.add(j.way, m, err, stage.Between(from, s.Weather.Now()))
+				o.add(j.way, m, err)
 				if p.Done != nil {
 					p.Done(o.Total)
 				}
@@ -75,10 +71,9 @@ func (p Plan) Run(ctx context.Context, s *Shop) (*Outcome, error) {
 	return o, ctx.Err()
 }
 
-func (o *Outcome) add(w way, m missed, err error, during stage.Condition) {
+func (o *Outcome) add(w way, m missed, err error) {
 	o.Total++
 	o.byWay[w].total++
-	o.During[during]++
 	o.missed.add(m)
 	if m.any() {
 		o.Missing++

@@ -10,6 +10,9 @@ import (
 	"github.com/readsplit/readsplit/examples/webshop/trace"
 )
 
+// listEndpoint is where journeys end.
+const listEndpoint = "GET /orders"
+
 // primary is how the plugins call it.
 const primary = "primary"
 
@@ -34,10 +37,12 @@ type endpoint struct {
 	took     []time.Duration
 }
 
-// count is how many reads there were, and how many of them replicas answered.
-type count struct{ reads, replica int }
+// count is how many requests and reads there were, and how many of the reads replicas
+// answered.
+type count struct{ requests, reads, replica int }
 
 func (c *count) add(other *count) {
+	c.requests += other.requests
 	c.reads += other.reads
 	c.replica += other.replica
 }
@@ -69,6 +74,7 @@ func (t *Tally) add(name string, during stage.Condition, took time.Duration, rea
 		c = new(count)
 		e.during[during] = c
 	}
+	c.requests++
 	for _, read := range reads {
 		if read.Reason == trace.InTransaction {
 			continue

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 
@@ -21,9 +22,8 @@ const Serve = "serve"
 
 // Process is one process of the application.
 type Process struct {
-	// URL is its own address, and Bare that of the same handler without the sessions
-	// around it.
-	URL, Bare string
+	// URL is its own address.
+	URL string
 
 	command *exec.Cmd
 	in      io.Closer // its end ends the process
@@ -59,7 +59,7 @@ func startProcess(ctx context.Context, cfg app.Config, errOut io.Writer) (*Proce
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("webshop: a process has ended before it listened: %w", err), in.Close(), c.Wait())
 	}
-	p.URL, p.Bare = "http://"+report.Listen, "http://"+report.Bare
+	p.URL = "http://" + report.Listen
 	return p, nil
 }
 
@@ -76,6 +76,25 @@ func (p *Process) listen() (report app.Report, err error) {
 		}
 	}
 	return report, cmp.Or(p.out.Err(), io.ErrUnexpectedEOF)
+}
+
+// answers makes the process's first request.
+func (p *Process) answers(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, http.NoBody)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("webshop: a process does not answer: %w", err)
+	}
+	if err := res.Body.Close(); err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("webshop: a process answers its first request with %s", res.Status)
+	}
+	return nil
 }
 
 // end tells the process to end, waits until it has, and returns its last words.

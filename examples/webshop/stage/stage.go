@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"gorm.io/driver/postgres"
@@ -32,7 +33,8 @@ type Options struct {
 	Processes int
 	// Listen is where the proxy answers. Defaults to a free port of 127.0.0.1.
 	Listen string
-	// Errors receives what the processes write to their standard error.
+	// Errors receives what the processes write to their standard error. If it is no
+	// file, several goroutines write to it.
 	Errors io.Writer
 	// Settings are lines of postgresql.conf.
 	Settings map[string]string
@@ -45,7 +47,9 @@ type Stage struct {
 	// URL is the shop, behind the proxy.
 	URL string
 
-	proxy *proxy
+	proxy  *proxy
+	config app.Config
+	errors io.Writer
 }
 
 // Database is the name of the shop's database on every server.
@@ -73,23 +77,34 @@ func Start(ctx context.Context, o Options) (s *Stage, err error) {
 	if o.Processes == 0 {
 		o.Processes = 2
 	}
-	cfg := app.Config{Primary: s.Cluster.Primary().DSNFor(Database), Key: rand.Text(), Plugin: o.Plugin}
+	s.config = app.Config{Primary: s.Cluster.Primary().DSNFor(Database), Key: rand.Text(), Plugin: o.Plugin}
 	for _, r := range s.Cluster.Replicas() {
-		cfg.Replicas = append(cfg.Replicas, app.Replica{Name: r.Name(), DSN: r.DSNFor(Database)})
+		s.config.Replicas = append(s.config.Replicas, app.Replica{Name: r.Name(), DSN: r.DSNFor(Database)})
 	}
+	s.errors = o.Errors
 	for i := range o.Processes {
-		cfg.Name = fmt.Sprintf("process %d of %d, %s", i+1, o.Processes, o.Plugin)
-		p, err := startProcess(ctx, cfg, o.Errors)
-		if err != nil {
+		if _, err := s.Add(ctx, fmt.Sprintf("process %d of %d, %s", i+1, o.Processes, o.Plugin), true); err != nil {
 			return s, err
 		}
-		s.Processes = append(s.Processes, p)
 	}
-	if s.proxy, err = startProxy(o.Listen, s.Processes); err != nil {
-		return s, err
+	s.proxy, err = startProxy(o.Listen, s.Processes)
+	if err == nil {
+		s.URL = "http://" + s.proxy.addr
 	}
-	s.URL = "http://" + s.proxy.addr
-	return s, s.settle(ctx)
+	return s, err
+}
+
+// Add starts one more process of the application, which the proxy does not know. It
+// returns when the process answers.
+func (s *Stage) Add(ctx context.Context, name string, sessions bool) (*Process, error) {
+	cfg := s.config
+	cfg.Name, cfg.Sessions = name, sessions
+	p, err := startProcess(ctx, cfg, s.errors)
+	if err != nil {
+		return nil, err
+	}
+	s.Processes = append(s.Processes, p)
+	return p, p.answers(ctx)
 }
 
 // fill opens the shop: its tables and its teas, on every server.
@@ -108,25 +123,6 @@ func (s *Stage) fill(ctx context.Context) error {
 	return errors.Join(shop.Open(ctx, db), pool.Close(), s.Cluster.WaitCaughtUp(ctx))
 }
 
-// settle waits until every process answers.
-func (s *Stage) settle(ctx context.Context) error {
-	for _, p := range s.Processes {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, http.NoBody)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return fmt.Errorf("webshop: a process does not answer: %w", err)
-		}
-		err = res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK {
-			return fmt.Errorf("webshop: a process answers its first request with %s", res.Status)
-		}
-	}
-	return nil
-}
-
 // Close ends everything, and returns what the processes have counted.
 func (s *Stage) Close(ctx context.Context) (total app.Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
@@ -135,11 +131,16 @@ func (s *Stage) Close(ctx context.Context) (total app.Report, err error) {
 	if s.proxy != nil {
 		errs = append(errs, s.proxy.end(ctx))
 	}
-	for _, p := range s.Processes {
-		r, err := p.end(ctx)
-		total.Add(r)
-		errs = append(errs, err)
+	reports, failed := make([]app.Report, len(s.Processes)), make([]error, len(s.Processes))
+	var ending sync.WaitGroup
+	for i, p := range s.Processes {
+		ending.Go(func() { reports[i], failed[i] = p.end(ctx) })
 	}
+	ending.Wait()
+	for _, r := range reports {
+		total.Add(r)
+	}
+	errs = append(errs, failed...)
 	http.DefaultClient.CloseIdleConnections()
 	if s.Cluster != nil {
 		errs = append(errs, s.Cluster.Close(ctx))

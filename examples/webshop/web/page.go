@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
@@ -78,9 +79,9 @@ func (s *Site) page(run endpoint) http.Handler {
 		v := &visitor{customer: s.logins.of(r)}
 		a, err := run(r.WithContext(ctx), v)
 		if err != nil {
-			a = failed(err)
+			a = failed(ctx, err)
 		}
-		s.write(w, v, a, reads)
+		s.write(ctx, w, v, a, reads)
 	})
 }
 
@@ -100,14 +101,14 @@ func (s *Site) customersOnly(run endpoint) http.Handler {
 
 // write sends the answer. The page is made before its first byte goes out, so that
 // an error has a status of its own.
-func (s *Site) write(w http.ResponseWriter, v *visitor, a answer, reads *trace.Reads) {
+func (s *Site) write(ctx context.Context, w http.ResponseWriter, v *visitor, a answer, reads *trace.Reads) {
 	var body bytes.Buffer
 	if a.page != "" {
 		err := templates[a.page].Execute(&body, map[string]any{
 			"Title": a.title, "Page": a.page, "Customer": v.customer, "Data": a.data, "Process": s.name, "Reads": reads.All(),
 		})
 		if err != nil {
-			http.Error(w, failed(err).data.(string), http.StatusInternalServerError)
+			http.Error(w, failed(ctx, err).data.(string), http.StatusInternalServerError)
 			return
 		}
 	}

@@ -191,21 +191,22 @@ func amount(r *http.Request, id string) (product, quantity int64, err error) {
 	return product, quantity, nil
 }
 
-// within keeps a redirect inside the shop, whatever the form says.
+// within keeps a redirect inside the shop, whatever the form says. Browsers take a
+// backslash for a slash.
 func within(path string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
 		return "/"
 	}
 	return path
 }
 
 // failed answers what cannot be answered.
-func failed(err error) answer {
+func failed(ctx context.Context, err error) answer {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return refuse(http.StatusNotFound, "There is no such page.")
 	}
-	if !errors.Is(err, context.Canceled) { // who hangs up is no error
+	if ctx.Err() == nil { // else somebody has hung up
 		slog.Error("shop: a request failed", "error", err)
 	}
 	return refuse(http.StatusInternalServerError, "Something went wrong. Please try again.")

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit/examples/webshop/stage"
+)
+
+// TestMain: the processes of the application are this program.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == stage.Serve {
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+var lastLine = regexp.MustCompile(`(?m)^journeys: total=(\d+) missing=(\d+) replica_share=(\d+\.\d)%\n\z`)
+
+// TestJourneys: two processes, replicas that are delayed and paused, and nobody misses
+// what they have written; with dbresolver they do.
+func TestJourneys(t *testing.T) {
+	for plugin, total := range map[string]int{"readsplit": 100, "dbresolver": 30} {
+		t.Run(plugin, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			var out bytes.Buffer
+			o := options{journeys: true, plugin: plugin, total: total, pairs: 5, pace: 0.2, seed: 8, rate: 40}
+			err := journeys(ctx, o, &out, os.Stderr)
+			require.NoError(t, err, "%s", &out)
+			m := lastLine.FindStringSubmatch(out.String())
+			require.NotNil(t, m, "%s", &out)
+			assert.Equal(t, strconv.Itoa(total), m[1])
+			if plugin == "readsplit" {
+				assert.Equal(t, "0", m[2])
+				assert.NotEqual(t, "0.0", m[3])
+			} else {
+				assert.NotEqual(t, "0", m[2])
+			}
+		})
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want options
+	}{
+		"none":     {nil, options{plugin: "readsplit", listen: "127.0.0.1:8080", total: 10_000, pairs: 1000, pace: 1}},
+		"person":   {[]string{"-behind", "-listen", "127.0.0.1:0", "-plugin", "dbresolver", "-pg", "18"}, options{plugin: "dbresolver", version: "18", behind: true, listen: "127.0.0.1:0", total: 10_000, pairs: 1000, pace: 1}},
+		"journeys": {[]string{"journeys"}, options{journeys: true, plugin: "readsplit", total: 10_000, pairs: 1000, pace: 1, rate: 50, seed: 1}},
+		"short":    {[]string{"journeys", "-short"}, options{journeys: true, plugin: "readsplit", total: 700, pairs: 200, pace: 0.3, rate: 50, seed: 1}},
+		"number":   {[]string{"journeys", "-short", "-seed", "7", "-rate", "0", "300"}, options{journeys: true, plugin: "readsplit", total: 300, pairs: 200, pace: 0.3, seed: 7}},
+	} {
+		got, err := parse(c.args, io.Discard)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, got, name)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for _, args := range [][]string{{"journey"}, {"journeys", "many"}, {"journeys", "0"}, {"journeys", "5", "6"}, {"-plugin", "none"}, {"journeys", "-rate", "-1"}, {"-seed", "1"}} {
+		var out bytes.Buffer
+		_, err := parse(args, &out)
+		require.Error(t, err, "%v", args)
+		assert.NotEmpty(t, out.String(), "%v: it says what is wrong", args)
+		assert.Equal(t, 2, run(args, io.Discard, io.Discard), "%v", args)
+	}
+	_, err := parse([]string{"-help"}, io.Discard)
+	assert.ErrorIs(t, err, flag.ErrHelp)
+	assert.Zero(t, run([]string{"-help"}, io.Discard, io.Discard))
+}
+
+func TestProcessWithoutAConfiguration(t *testing.T) {
+	t.Setenv("WEBSHOP_PRIMARY", "")
+	t.Setenv("WEBSHOP_REPLICAS", "nothing")
+	var errOut bytes.Buffer
+	assert.Equal(t, 1, run([]string{stage.Serve}, io.Discard, &errOut))
+	for _, name := range []string{"WEBSHOP_PRIMARY", "WEBSHOP_KEY", "WEBSHOP_PLUGIN", "WEBSHOP_REPLICAS"} {
+		assert.Contains(t, errOut.String(), name)
+	}
+}
