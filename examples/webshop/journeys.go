@@ -86,8 +86,7 @@ func (t *tour) judge(o options, counted app.Report, out io.Writer) error {
 		counted.Retries, counted.Voided, counted.Captures, counted.BadTokens)
 	fmt.Fprintln(out, tally.Lists())
 	fmt.Fprint(out, t.outcome)
-	_, quiet := tally.Share()
-	fmt.Fprintf(out, "replica share while nothing was disturbed: %.1f%%\n", 100*quiet)
+	fmt.Fprintln(out, tally.Shares())
 
 	var problems []error
 	for i, err := range t.outcome.Failed {

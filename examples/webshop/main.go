@@ -101,7 +101,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.Float64Var(&o.rate, "rate", 50, "`journeys` a second at most; 0: as fast as the clients can")
 		flags.Uint64Var(&o.seed, "seed", 1, "who does what, and what happens to the replicas, follows from `number`")
 	} else {
-		flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop")
+		flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the shop; port 0 is any free one")
 		flags.BoolVar(&o.behind, "behind", false, "keep the replicas five seconds behind")
 	}
 	if err := flags.Parse(args); err != nil {

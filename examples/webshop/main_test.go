@@ -32,6 +32,7 @@ var lastLine = regexp.MustCompile(`(?m)^journeys: total=(\d+) missing=(\d+) repl
 func TestJourneys(t *testing.T) {
 	for plugin, total := range map[string]int{"readsplit": 100, "dbresolver": 30} {
 		t.Run(plugin, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			var out bytes.Buffer
@@ -56,8 +57,8 @@ func TestArguments(t *testing.T) {
 		args []string
 		want options
 	}{
-		"none":     {nil, options{plugin: "readsplit", listen: "127.0.0.1:8080", total: 10_000, pairs: 1000, pace: 1}},
-		"person":   {[]string{"-behind", "-listen", "127.0.0.1:0", "-plugin", "dbresolver", "-pg", "18"}, options{plugin: "dbresolver", version: "18", behind: true, listen: "127.0.0.1:0", total: 10_000, pairs: 1000, pace: 1}},
+		"none":     {nil, options{plugin: "readsplit", listen: "127.0.0.1:0", total: 10_000, pairs: 1000, pace: 1}},
+		"person":   {[]string{"-behind", "-listen", "127.0.0.1:4711", "-plugin", "dbresolver", "-pg", "18"}, options{plugin: "dbresolver", version: "18", behind: true, listen: "127.0.0.1:4711", total: 10_000, pairs: 1000, pace: 1}},
 		"journeys": {[]string{"journeys"}, options{journeys: true, plugin: "readsplit", total: 10_000, pairs: 1000, pace: 1, rate: 50, seed: 1}},
 		"short":    {[]string{"journeys", "-short"}, options{journeys: true, plugin: "readsplit", total: 700, pairs: 200, pace: 0.3, rate: 50, seed: 1}},
 		"number":   {[]string{"journeys", "-short", "-seed", "7", "-rate", "0", "300"}, options{journeys: true, plugin: "readsplit", total: 300, pairs: 200, pace: 0.3, seed: 7}},

@@ -111,7 +111,7 @@ func withReadsplit(db *gorm.DB, c Config) (*opened, error) {
 	return &opened{
 		served: func(tx *gorm.DB) (trace.Read, bool) {
 			d, ok := readsplit.DecisionOf(tx)
-			return trace.Read{Server: d.Server, Reason: d.Reason.String(), Again: d.Attempts - 1}, ok
+			return trace.Read{Server: d.Server, Reason: d.Reason.String()}, ok
 		},
 		status: plugin.Status,
 		close:  plugin.Close,

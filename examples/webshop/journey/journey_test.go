@@ -39,14 +39,13 @@ func TestPage(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	tally := NewTally()
-	replica, fresh := trace.Read{Server: "replica2", Reason: "caught_up", Again: 1}, trace.Read{Server: "primary", Reason: "fresh"}
+	replica, fresh := trace.Read{Server: "replica2", Reason: "caught_up"}, trace.Read{Server: "primary", Reason: "fresh"}
 	tally.add("GET /orders", stage.Quiet, 2*time.Millisecond, []trace.Read{replica, replica, fresh, {Server: "primary", Reason: trace.InTransaction}})
 	tally.add("GET /orders", stage.BothPaused, 4*time.Millisecond, []trace.Read{fresh})
 	tally.add("POST /cart", stage.Quiet, time.Millisecond, nil)
-	always, quiet := tally.Share()
-	assert.InDelta(t, 0.5, always, 1e-9)
-	assert.InDelta(t, 2.0/3, quiet, 1e-9)
-	assert.Equal(t, 2, tally.Again())
+	assert.InDelta(t, 0.5, tally.Share(), 1e-9)
+	assert.Equal(t, "replica share: 50.0% of all reads, 66.7% while nothing is disturbed; "+
+		"without what the checkout must read on the primary 100.0%, and 100.0%", tally.Shares())
 	assert.NoError(t, tally.Undisturbed(), "half of the lists were read while both were behind")
 	assert.Contains(t, tally.Table(), "GET /orders                        2        4      50.0%     66.7%         -      0.0%         -   2.00ms   4.00ms")
 	assert.Contains(t, tally.Table(), "POST /cart                         1        0          -         -         -         -         -   1.00ms   1.00ms")

@@ -82,27 +82,26 @@ func (t *Tally) Reasons() string {
 	return b.String()
 }
 
-// Again is how many runs of reads came to nothing, so that they were run elsewhere.
-func (t *Tally) Again() int {
+// Share is the part of all reads that replicas have answered.
+func (t *Tally) Share() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.again
+	share, _ := t.sum("").share()
+	return share
 }
 
-// Share is the part of all reads that replicas have answered, always and while nothing
-// was broken.
-func (t *Tally) Share() (always, quiet float64) {
+// Shares says what that part is made of.
+func (t *Tally) Shares() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	always, _ = t.sum("").share()
-	quiet, _ = t.sum("", stage.Quiet).share()
-	return always, quiet
+	always, quiet := t.sum(""), t.sum("", stage.Quiet)
+	return fmt.Sprintf("replica share: %s of all reads, %s while nothing is disturbed; without what the checkout must read on the primary %.1f%%, and %.1f%%",
+		percent(always), percent(quiet), 100*always.free(), 100*quiet.free())
 }
 
 // Line is the last line.
 func (o *Outcome) Line(t *Tally) string {
-	always, _ := t.Share()
-	return fmt.Sprintf("journeys: total=%d missing=%d replica_share=%.1f%%", o.Total, o.Missing, 100*always)
+	return fmt.Sprintf("journeys: total=%d missing=%d replica_share=%.1f%%", o.Total, o.Missing, 100*t.Share())
 }
 
 // String says what the customers have seen.

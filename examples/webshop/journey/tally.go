@@ -10,6 +10,9 @@ import (
 	"github.com/readsplit/readsplit/examples/webshop/trace"
 )
 
+// fresh is the reason of what the checkout reads, which must be current.
+const fresh = "fresh"
+
 // listEndpoint is where journeys end.
 const listEndpoint = "GET /orders"
 
@@ -21,7 +24,6 @@ type Tally struct {
 	mu        sync.Mutex
 	endpoints map[string]*endpoint
 	reasons   map[reason]int
-	again     int // reads that had to be run again
 }
 
 // reason is why a read went where it went.
@@ -37,20 +39,24 @@ type endpoint struct {
 	took     []time.Duration
 }
 
-// count is how many requests and reads there were, and how many of the reads replicas
-// answered.
-type count struct{ requests, reads, replica int }
+// count is how many requests and reads there were, how many of the reads replicas
+// answered, and how many had to be current, so that no replica could.
+type count struct{ requests, reads, replica, fresh int }
 
 func (c *count) add(other *count) {
 	c.requests += other.requests
 	c.reads += other.reads
 	c.replica += other.replica
+	c.fresh += other.fresh
 }
 
 // share is the part of the replicas; ok is false when nothing was read.
 func (c count) share() (share float64, ok bool) {
 	return float64(c.replica) / float64(max(c.reads, 1)), c.reads > 0
 }
+
+// free is the part of the replicas in what may be on one.
+func (c count) free() float64 { return float64(c.replica) / float64(max(c.reads-c.fresh, 1)) }
 
 // NewTally returns one that has counted nothing.
 func NewTally() *Tally {
@@ -83,8 +89,10 @@ func (t *Tally) add(name string, during stage.Condition, took time.Duration, rea
 		if read.Server != primary {
 			c.replica++
 		}
+		if read.Reason == fresh {
+			c.fresh++
+		}
 		t.reasons[reason{read.Server != primary, read.Reason}]++
-		t.again += read.Again
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 type Read struct {
 	Server string // its name, or "primary"
 	Reason string // why there; empty where the plugin gives no reasons
-	Again  int    // how often it had to be run again
 }
 
 // InTransaction is the reason of what ran inside a transaction of the application,
@@ -69,9 +68,6 @@ func (r *Reads) Header() string {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%s;desc=%q", read.Server, read.Reason)
-		if read.Again > 0 {
-			fmt.Fprintf(&b, ";again=%d", read.Again)
-		}
 	}
 	return b.String()
 }
@@ -85,11 +81,8 @@ func Parse(header string) (reads []Read) {
 		}
 		read := Read{Server: name}
 		for parameter := range strings.SplitSeq(parameters, ";") {
-			switch key, value, _ := strings.Cut(parameter, "="); key {
-			case "desc":
-				read.Reason = strings.Trim(value, `"`)
-			case "again":
-				_, _ = fmt.Sscan(value, &read.Again)
+			if reason, ok := strings.CutPrefix(parameter, "desc="); ok {
+				read.Reason = strings.Trim(reason, `"`)
 			}
 		}
 		reads = append(reads, read)

@@ -11,11 +11,11 @@ import (
 
 func TestHeader(t *testing.T) {
 	ctx, reads := trace.With(context.Background())
-	want := []trace.Read{{Server: "replica1", Reason: "caught_up"}, {Server: "primary", Reason: "down", Again: 2}, {Server: "replica2"}}
+	want := []trace.Read{{Server: "replica1", Reason: "caught_up"}, {Server: "primary", Reason: "down"}, {Server: "replica2"}}
 	for _, r := range want {
 		trace.From(ctx).Add(r)
 	}
-	assert.Equal(t, `replica1;desc="caught_up", primary;desc="down";again=2, replica2;desc=""`, reads.Header())
+	assert.Equal(t, `replica1;desc="caught_up", primary;desc="down", replica2;desc=""`, reads.Header())
 	assert.Equal(t, want, trace.Parse(reads.Header()))
 }
 
