@@ -1,6 +1,7 @@
 package httpsession
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"runtime"
@@ -132,17 +133,30 @@ func sawUnmarked(ctx context.Context) {
 	}
 }
 
-// caller returns the file and line of the application that a statement comes from.
+// caller returns the file and line of the application that a statement comes from: what
+// has called GORM, or the plugin where that is not GORM's statement. Pools of other
+// plugins stand between GORM and the plugin.
 func caller() string {
-	var pcs [48]uintptr
+	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	first, viaGORM := "", false
 	for {
 		frame, more := frames.Next()
-		if frame.Function != "" && !between(frame.Function) {
-			return frame.File + ":" + strconv.Itoa(frame.Line)
+		switch {
+		case strings.HasPrefix(frame.Function, "gorm.io/gorm"):
+			viaGORM = true
+		case frame.Function == "" || between(frame.Function) || strings.HasSuffix(frame.File, ".gen.go"):
+		default:
+			place := frame.File + ":" + strconv.Itoa(frame.Line)
+			if viaGORM {
+				return place
+			}
+			if first == "" {
+				first = place
+			}
 		}
 		if !more {
-			return "unknown"
+			return cmp.Or(first, "unknown")
 		}
 	}
 }
@@ -151,8 +165,8 @@ func caller() string {
 func between(function string) bool {
 	for _, prefix := range []string{
 		"gorm.io/", "database/sql.", "runtime.", "reflect.",
-		"github.com/readsplit/readsplit.", "github.com/readsplit/readsplit/dbresolver.", "github.com/readsplit/readsplit/session/httpsession.sawUnmarked",
-		"github.com/readsplit/readsplit/internal/unmarked.",
+		"github.com/readsplit/readsplit.", "github.com/readsplit/readsplit/dbresolver.", "github.com/readsplit/readsplit/internal/unmarked.",
+		"github.com/readsplit/readsplit/session/httpsession.sawUnmarked",
 	} {
 		if strings.HasPrefix(function, prefix) {
 			return true

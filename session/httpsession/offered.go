@@ -45,31 +45,39 @@ type notifiesClose interface{ CloseNotify() <-chan bool }
 // CloseNotify implements http.CloseNotifier.
 func (c closeNotifier) CloseNotify() <-chan bool { return c.w.under.(notifiesClose).CloseNotify() }
 
-// offered returns w with the optional interfaces of the writer underneath.
-func (w *response) offered() http.ResponseWriter {
-	const (
-		canFlush = 1 << iota
-		canHijack
-		canReadFrom
-		canPush
-		canNotify
-	)
-	can := 0
-	if _, ok := w.under.(http.Flusher); ok {
+// What a writer can do beside writing.
+const (
+	canFlush = 1 << iota
+	canHijack
+	canReadFrom
+	canPush
+	canNotify
+	canAll = 1<<iota - 1
+)
+
+func abilities(w http.ResponseWriter) (can int) {
+	if _, ok := w.(http.Flusher); ok {
 		can |= canFlush
 	}
-	if _, ok := w.under.(http.Hijacker); ok {
+	if _, ok := w.(http.Hijacker); ok {
 		can |= canHijack
 	}
-	if _, ok := w.under.(io.ReaderFrom); ok {
+	if _, ok := w.(io.ReaderFrom); ok {
 		can |= canReadFrom
 	}
-	if _, ok := w.under.(http.Pusher); ok {
+	if _, ok := w.(http.Pusher); ok {
 		can |= canPush
 	}
-	if _, ok := w.under.(notifiesClose); ok {
+	if _, ok := w.(notifiesClose); ok {
 		can |= canNotify
 	}
+	return can
+}
+
+// offered returns w with the optional interfaces of the writer underneath.
+func (w *response) offered() http.ResponseWriter { return w.with(abilities(w.under)) }
+
+func (w *response) with(can int) http.ResponseWriter {
 	f, h, r, p, c := flusher{w}, hijacker{w}, readerFrom{w}, pusher{w}, closeNotifier{w}
 	switch can {
 	case canFlush:

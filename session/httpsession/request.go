@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/readsplit/readsplit/session"
 )
@@ -30,9 +31,10 @@ type request struct {
 	user    string   // in the store; "" is not known
 	debts   []*debt  // what the store has not taken yet
 
-	told   uint64   // the writes that the response tells
-	spoke  bool     // the response carries a token
-	placed []string // the Set-Cookie lines of the response that are ours
+	told   uint64    // the writes that the response tells
+	doubt  time.Time // until when it says "unsure"
+	spoke  bool      // the response carries a token
+	placed []string  // the Set-Cookie lines of the response that are ours
 }
 
 // arrive joins what came with r.
@@ -88,8 +90,8 @@ func mentions(lines []string, name string) bool {
 // tell puts what the session must see into the header of the response and into the
 // store. now says that it cannot wait. It may be called again: the last time counts.
 func (q *request) tell(h http.Header, now bool) {
-	q.told, _ = q.session.Moves() // before the position is captured: it covers no later ones
-	changed := q.session.Changed() || now
+	changed := q.session.Changed() || now // finds rows that were closed since, and so comes first
+	q.told, _ = q.session.Moves()         // before the position is captured: it covers no later ones
 	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && len(q.debts) == 0 {
 		return
 	}
@@ -97,9 +99,10 @@ func (q *request) tell(h http.Header, now bool) {
 	if t.Expires.IsZero() {
 		return // nothing to see
 	}
-	if changed || len(q.debts) > 0 {
+	if now || q.did() || len(q.debts) > 0 {
 		t = q.keep(t)
 	}
+	q.doubt = t.Unsure
 	q.of.carry(q, h, t)
 }
 
@@ -116,24 +119,28 @@ func (q *request) export(now bool) session.Token {
 	return q.session.ExportNow()
 }
 
+// did reports whether the session did something of its own, beside what it was told.
+func (q *request) did() bool {
+	writes, shown := q.session.Moves()
+	return writes > 0 || shown > 0 || q.unsafe && q.session.Changed()
+}
+
 // own reports whether the response tells what no other response can tell: something
 // that its own request did.
 func (q *request) own() bool {
-	writes, shown := q.session.Moves()
-	switch {
-	case writes > 0:
-		return true
-	case q.over:
-		return false // it is in doubt, which says all the rest
-	default:
-		return shown > 0 || q.unsafe && q.session.Changed()
+	if !q.over {
+		return q.did()
 	}
+	// It is in doubt, which says all but what was written.
+	writes, _ := q.session.Moves()
+	return writes > 0
 }
 
-// late reports whether the session wrote after the response had told everything.
-func (q *request) late() bool {
+// late reports whether the session wrote after the response had told everything, and
+// whether it was told of that nevertheless, by a doubt that is not over yet.
+func (q *request) late() (late, covered bool) {
 	writes, _ := q.session.Moves()
-	return writes > q.told
+	return writes > q.told, q.of.opts.Carry != None && time.Now().Before(q.doubt)
 }
 
 // place names where the request is handled, for a log line that is written once.

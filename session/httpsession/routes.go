@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 )
 
@@ -31,11 +32,14 @@ func newRoutes(byPattern map[string]Mark, p *problems) routes {
 	return ro
 }
 
+// registeredAt is what http.ServeMux says of the caller: that is this package.
+var registeredAt = regexp.MustCompile(` \(registered at [^)]*\)`)
+
 // add returns why the pattern was not taken: http.ServeMux panics.
 func (ro *routes) add(pattern string) (why string) {
 	defer func() {
 		if v := recover(); v != nil {
-			why = fmt.Sprint(v)
+			why = registeredAt.ReplaceAllString(fmt.Sprint(v), "")
 		}
 	}()
 	ro.mux.Handle(pattern, http.NotFoundHandler())

@@ -56,6 +56,10 @@ func (q *request) keep(t session.Token) session.Token {
 	q.storeFails("Advance", err)
 	q.session.Doubt()
 	doubt := q.session.ExportNow()
-	q.debts = append(q.debts, q.of.debts.owe(q.user, t, doubt.Unsure))
+	if q.did() || q.session.InTransaction() {
+		owed := q.of.debts.owe(q.user, t, doubt.Unsure)
+		q.of.debts.paid(q.user, q.debts) // t says what they said
+		q.debts = []*debt{owed}
+	}
 	return doubt
 }

@@ -202,12 +202,13 @@ func (w *response) end(panics bool) {
 		rq.tell(w.under.Header(), rq.session.InTransaction())
 		w.phase.Store(sent)
 	default:
-		if rq.late() {
+		late, covered := rq.late()
+		if late && !covered {
 			rq.of.counters.late.Add(1)
 			rq.of.mistake(wroteLate, rq.place(), remedyLate)
-			if rq.user != "" {
-				rq.keep(rq.export(false))
-			}
+		}
+		if late && rq.user != "" {
+			rq.keep(rq.export(false))
 		}
 	}
 }

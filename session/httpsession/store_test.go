@@ -1,0 +1,240 @@
+package httpsession
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/session"
+)
+
+// memory is a store that a test can break.
+type memory struct {
+	mu           sync.Mutex
+	by           map[string]session.Token
+	loads, saves int
+	broken       error // both fail
+	hangs        bool  // both wait for the end of their context
+}
+
+func (m *memory) call(ctx context.Context, n *int) error {
+	m.mu.Lock()
+	*n++
+	hangs, broken := m.hangs, m.broken
+	m.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return broken
+}
+
+func (m *memory) Load(ctx context.Context, user string) (session.Token, error) {
+	if err := m.call(ctx, &m.loads); err != nil {
+		return session.Token{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.by[user], nil
+}
+
+func (m *memory) Advance(ctx context.Context, user string, t session.Token) error {
+	if err := m.call(ctx, &m.saves); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by == nil {
+		m.by = map[string]session.Token{}
+	}
+	have := m.by[user]
+	have.Positions = append(have.Positions, t.Positions...)
+	have.Unsure, have.Expires = t.Unsure, t.Expires
+	m.by[user] = have
+	return nil
+}
+
+func (m *memory) set(broken error, hangs bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken, m.hangs = broken, hangs
+}
+
+func named(r *http.Request) string { return r.Header.Get("X-User") }
+
+// by sends a request of a user without any cookie and returns the response and what
+// its session covered when the handler saw it.
+func by(s *Sessions, user, method, path string) (res *http.Response, saw string) {
+	req := httptest.NewRequest(method, path, nil)
+	req.Header.Set("X-User", user)
+	rec := httptest.NewRecorder()
+	s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		saw = of(r).TokenNow()
+		shop(nil)(w, r)
+	})).ServeHTTP(rec, req)
+	return rec.Result(), saw
+}
+
+func init() {
+	for i, name := range []string{"a", "b", "c", "d"} {
+		stored[lsn.LSN(i+1)] = name
+	}
+}
+
+func TestStoreFollowsTheUser(t *testing.T) {
+	for name, carry := range map[string]Carry{"beside the cookie": Cookie, "alone": None} {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{}
+			s, _ := faked(t, Options{Store: m, User: named, Carry: carry})
+			other, _ := faked(t, Options{Store: m, User: named, Carry: carry})
+			res, saw := by(s, "ann", "POST", "/a")
+			assert.Empty(t, saw)
+			set, _ := tokens(res)
+			if carry == None {
+				assert.Empty(t, res.Header, "the response stays as it is")
+			} else {
+				assert.Equal(t, []string{"a"}, set)
+			}
+			for _, process := range []*Sessions{s, other} {
+				_, saw = by(process, "ann", "GET", "/")
+				assert.Equal(t, "a", saw)
+				_, saw = by(process, "bob", "GET", "/")
+				assert.Empty(t, saw)
+			}
+			assert.Equal(t, []int{5, 1}, []int{m.loads, m.saves}, "one call for a request, one more for a request that wrote")
+			_, saw = by(s, "", "POST", "/b")
+			assert.Empty(t, saw)
+			assert.Equal(t, []int{5, 1}, []int{m.loads, m.saves}, "nobody knows who that was")
+			assert.Zero(t, s.Stats().LoadFailed+s.Stats().AdvanceFailed)
+		})
+	}
+}
+
+// R14: a store that fails makes the carrier unsure; the process itself remembers, and
+// tells the store when it can.
+func TestStoreThatFails(t *testing.T) {
+	for name, fail := range map[string]func(m *memory){
+		"error": func(m *memory) { m.set(errors.New("redis is down"), false) },
+		"hangs": func(m *memory) { m.set(nil, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &memory{}
+			s, log := faked(t, Options{Store: m, User: named, Wait: 20 * time.Millisecond})
+			fail(m)
+			res, saw := by(s, "ann", "POST", "/a")
+			assert.Equal(t, unsure, saw, "what the store has is not known")
+			set, _ := tokens(res)
+			assert.Equal(t, []string{"a." + unsure}, set)
+			_, saw = by(s, "ann", "GET", "/")
+			assert.Equal(t, "a."+unsure, saw, "this process remembers")
+			assert.Len(t, log.with("the store fails"), 1, "logged once")
+			assert.Equal(t, Stats{Requests: 2, Carried: 2, Unsure: 2, LoadFailed: 2, AdvanceFailed: 2}, s.Stats())
+
+			m.set(nil, false)
+			_, saw = by(s, "ann", "GET", "/")
+			assert.Equal(t, "a."+unsure, saw, "also while the store still lacks it")
+			assert.Len(t, log.with("the store works again"), 1)
+			other, _ := faked(t, Options{Store: m, User: named})
+			_, saw = by(other, "ann", "GET", "/")
+			assert.Contains(t, saw, "a", "it was told by the response to a GET")
+			assert.Empty(t, s.debts.byUser)
+		})
+	}
+}
+
+// One that fails for writing alone: what it does not have the process has.
+func TestStoreThatTakesNothing(t *testing.T) {
+	m := &deaf{}
+	s, _ := faked(t, Options{Store: m, User: named, Carry: None})
+	for _, path := range []string{"/a", "/b"} {
+		res, _ := by(s, "ann", "POST", path)
+		assert.Empty(t, res.Header)
+	}
+	for range 3 * mostDebts {
+		_, saw := by(s, "ann", "GET", "/")
+		assert.Equal(t, "a.b", saw)
+		_, saw = by(s, "bob", "GET", "/")
+		assert.Empty(t, saw, "who did not write here has nothing to fear")
+	}
+	assert.Len(t, s.debts.byUser, 1)
+	assert.Len(t, s.debts.byUser["ann"], 1, "the newer says what the older said")
+}
+
+// Users who wrote nothing leave nothing behind while the store is down.
+func TestReadersOweTheStoreNothing(t *testing.T) {
+	m := &memory{broken: errStop}
+	s, _ := faked(t, Options{Store: m, User: named})
+	for range 3 {
+		_, saw := by(s, "ann", "GET", "/")
+		assert.Equal(t, unsure, saw)
+	}
+	assert.Empty(t, s.debts.byUser)
+	assert.Zero(t, m.saves)
+}
+
+// deaf is a store that takes nothing.
+type deaf struct{ memory }
+
+func (*deaf) Advance(context.Context, string, session.Token) error { return errStop }
+
+// What is remembered is bounded. Beyond that everybody is in doubt for a while.
+func TestWhatTheStoreLacksIsBounded(t *testing.T) {
+	var d debts
+	now := time.Now()
+	token := session.Token{Issued: now, Expires: now.Add(time.Hour)}
+	old := session.Token{Issued: now.Add(-time.Hour), Expires: now.Add(-time.Minute)}
+	for i := range mostDebtors - 1 {
+		d.owe(fmt.Sprint("user", i), token, now.Add(time.Minute))
+	}
+	d.owe("old", old, now.Add(time.Minute))
+	owed, lost := d.of("old")
+	require.Empty(t, owed, "it counts no longer")
+	require.False(t, lost)
+	d.owe("ann", token, now.Add(time.Minute))
+	owed, lost = d.of("ann")
+	require.Len(t, owed, 1, "there is room where something counts no longer")
+	require.False(t, lost)
+	require.Len(t, d.byUser, mostDebtors)
+
+	d.owe("bob", token, now.Add(time.Minute))
+	require.Len(t, d.byUser, mostDebtors)
+	_, lost = d.of("carol")
+	require.True(t, lost)
+	for range mostDebts + 3 {
+		d.owe("ann", token, now.Add(time.Minute))
+	}
+	owed, _ = d.of("ann")
+	require.Len(t, owed, mostDebts)
+	d.paid("ann", owed[1:])
+	left, _ := d.of("ann")
+	require.Equal(t, owed[:1], left)
+	d.paid("ann", owed)
+	require.NotContains(t, d.byUser, "ann")
+}
+
+// What was written after the header had gone out reaches the store at least.
+func TestStoreIsToldOfLateWrites(t *testing.T) {
+	m := &memory{}
+	s, log := faked(t, Options{Store: m, User: named})
+	req := httptest.NewRequest("POST", "/late", nil)
+	req.Header.Set("X-User", "ann")
+	s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("thanks"))
+		of(r).wrote("a")
+	})).ServeHTTP(httptest.NewRecorder(), req)
+	assert.Equal(t, uint64(1), s.Stats().Late)
+	require.Len(t, log.with("after its response had gone out"), 1)
+	assert.True(t, strings.Contains(log.with("after its response")[0], "POST /late"))
+	_, saw := by(s, "ann", "GET", "/")
+	assert.Equal(t, "a", saw)
+}
