@@ -75,6 +75,7 @@ func serve(out, errOut io.Writer) int {
 type options struct {
 	journeys bool
 	plugin   string
+	sessions bool
 	version  string
 	listen   string
 	behind   bool
@@ -94,11 +95,12 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags := flag.NewFlagSet("webshop", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&o.plugin, "plugin", "readsplit", "`name` of the plugin: readsplit, or dbresolver to see what it misses")
+	flags.BoolVar(&o.sessions, "sessions", true, "let a user's last write follow them from one process to the other")
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
 	short := false
 	if o.journeys {
 		flags.BoolVar(&short, "short", false, "700 journeys, and conditions that change faster")
-		flags.Float64Var(&o.rate, "rate", 50, "`journeys` a second at most; 0: as fast as the clients can")
+		flags.Float64Var(&o.rate, "rate", 40, "`journeys` a second at most; 0: as fast as the clients can")
 		flags.Uint64Var(&o.seed, "seed", 1, "who does what, and what happens to the replicas, follows from `number`")
 	} else {
 		flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the shop; port 0 is any free one")

@@ -28,21 +28,25 @@ func TestMain(m *testing.M) {
 var lastLine = regexp.MustCompile(`(?m)^journeys: total=(\d+) missing=(\d+) replica_share=(\d+\.\d)%\n\z`)
 
 // TestJourneys: two processes, replicas that are delayed and paused, and nobody misses
-// what they have written; with dbresolver they do.
+// what they have written. With dbresolver they do, and when a session does not follow
+// its user to the other process.
 func TestJourneys(t *testing.T) {
-	for plugin, total := range map[string]int{"readsplit": 100, "dbresolver": 30} {
-		t.Run(plugin, func(t *testing.T) {
+	for name, o := range map[string]options{
+		"readsplit":   {plugin: "readsplit", sessions: true, total: 100},
+		"no sessions": {plugin: "readsplit", total: 30},
+		"dbresolver":  {plugin: "dbresolver", sessions: true, total: 30},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			var out bytes.Buffer
-			o := options{journeys: true, plugin: plugin, total: total, pairs: 5, pace: 0.2, seed: 8, rate: 40}
-			err := journeys(ctx, o, &out, os.Stderr)
-			require.NoError(t, err, "%s", &out)
+			o.journeys, o.pairs, o.pace, o.seed, o.rate = true, 5, 0.2, 8, 40
+			require.NoError(t, journeys(ctx, o, &out, os.Stderr), "%s", &out)
 			m := lastLine.FindStringSubmatch(out.String())
 			require.NotNil(t, m, "%s", &out)
-			assert.Equal(t, strconv.Itoa(total), m[1])
-			if plugin == "readsplit" {
+			assert.Equal(t, strconv.Itoa(o.total), m[1])
+			if o.promised() {
 				assert.Equal(t, "0", m[2])
 				assert.NotEqual(t, "0.0", m[3])
 			} else {
@@ -57,11 +61,11 @@ func TestArguments(t *testing.T) {
 		args []string
 		want options
 	}{
-		"none":     {nil, options{plugin: "readsplit", listen: "127.0.0.1:0", total: 10_000, pairs: 1000, pace: 1}},
-		"person":   {[]string{"-behind", "-listen", "127.0.0.1:4711", "-plugin", "dbresolver", "-pg", "18"}, options{plugin: "dbresolver", version: "18", behind: true, listen: "127.0.0.1:4711", total: 10_000, pairs: 1000, pace: 1}},
-		"journeys": {[]string{"journeys"}, options{journeys: true, plugin: "readsplit", total: 10_000, pairs: 1000, pace: 1, rate: 50, seed: 1}},
-		"short":    {[]string{"journeys", "-short"}, options{journeys: true, plugin: "readsplit", total: 700, pairs: 200, pace: 0.3, rate: 50, seed: 1}},
-		"number":   {[]string{"journeys", "-short", "-seed", "7", "-rate", "0", "300"}, options{journeys: true, plugin: "readsplit", total: 300, pairs: 200, pace: 0.3, seed: 7}},
+		"none":     {nil, options{plugin: "readsplit", sessions: true, listen: "127.0.0.1:0", total: 10_000, pairs: 1000, pace: 1}},
+		"person":   {[]string{"-behind", "-listen", "127.0.0.1:4711", "-plugin", "dbresolver", "-pg", "18"}, options{plugin: "dbresolver", sessions: true, version: "18", behind: true, listen: "127.0.0.1:4711", total: 10_000, pairs: 1000, pace: 1}},
+		"journeys": {[]string{"journeys"}, options{journeys: true, plugin: "readsplit", sessions: true, total: 10_000, pairs: 1000, pace: 1, rate: 40, seed: 1}},
+		"short":    {[]string{"journeys", "-short"}, options{journeys: true, plugin: "readsplit", sessions: true, total: 700, pairs: 200, pace: 0.3, rate: 40, seed: 1}},
+		"number":   {[]string{"journeys", "-short", "-seed", "7", "-rate", "0", "300"}, options{journeys: true, plugin: "readsplit", sessions: true, total: 300, pairs: 200, pace: 0.3, seed: 7}},
 	} {
 		got, err := parse(c.args, io.Discard)
 		require.NoError(t, err, name)

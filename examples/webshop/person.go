@@ -11,7 +11,7 @@ import (
 
 // open puts the shop up for a person, until ctx ends.
 func open(ctx context.Context, o options, out, errOut io.Writer) (err error) {
-	s, err := stage.Start(ctx, stage.Options{Version: o.version, Plugin: o.plugin, Listen: o.listen, Errors: errOut})
+	s, err := stage.Start(ctx, stage.Options{Version: o.version, Plugin: o.plugin, NoSessions: !o.sessions, Listen: o.listen, Errors: errOut})
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	Version string
 	// Plugin is "readsplit" or "dbresolver".
 	Plugin string
+	// NoSessions leaves the sessions out of the processes.
+	NoSessions bool
 	// Processes is how many there are of the application. Defaults to 2.
 	Processes int
 	// Listen is where the proxy answers. Defaults to a free port of 127.0.0.1.
@@ -83,7 +85,7 @@ func Start(ctx context.Context, o Options) (s *Stage, err error) {
 	}
 	s.errors = o.Errors
 	for i := range o.Processes {
-		if _, err := s.Add(ctx, fmt.Sprintf("process %d of %d, %s", i+1, o.Processes, o.Plugin), true); err != nil {
+		if _, err := s.Add(ctx, fmt.Sprintf("process %d of %d, %s", i+1, o.Processes, o.Plugin), !o.NoSessions); err != nil {
 			return s, err
 		}
 	}

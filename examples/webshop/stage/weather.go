@@ -178,7 +178,7 @@ func (w *Weather) wait(ctx context.Context, d time.Duration) bool {
 // ended forgives what failed because nobody wants it any more.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that ctx has ended is no failure
 	}
 	return err
 }
