@@ -56,8 +56,8 @@ func (s *Site) Handler() http.Handler {
 	// What is in stock is looked at before it is sold: it must be current.
 	mux.Handle("POST /orders", httpsession.Fresh(s.customersOnly(s.order)))
 	mux.Handle("POST /products/{id}/buy", httpsession.Fresh(s.customersOnly(s.buy)))
-	// The report may be old, belongs on a replica, and must not change anything.
-	mux.Handle("GET /admin/report", httpsession.ReadOnly(httpsession.Stale(s.page(s.report))))
+	// The report may be old, is of one piece, and must not change anything.
+	mux.Handle("GET /admin/report", httpsession.ReadOnly(httpsession.OneServer(httpsession.Stale(s.page(s.report)))))
 	return mux
 }
 
