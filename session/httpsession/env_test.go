@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -163,7 +164,7 @@ func process(dsns []string) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := httpsession.New(httpsession.Options{Insecure: true})
+	sessions, err := httpsession.New(httpsession.Options{Insecure: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

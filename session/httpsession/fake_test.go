@@ -30,6 +30,7 @@ type fake struct {
 	moved   bool
 	doubt   bool
 	covered bool // CoverUnscoped was called
+	others  bool // something was written without a session
 	stuck   bool // the primary does not answer
 	waited  int  // how often Export was asked
 }
@@ -75,7 +76,7 @@ func (f *fake) CoverUnscoped() { f.covered = true }
 func (f *fake) Changed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.moved
+	return f.moved || f.covered && f.others
 }
 
 func (f *fake) Moves() (writes, shown uint64) {
@@ -101,7 +102,11 @@ func (f *fake) Export(ctx context.Context) (session.Token, error) {
 	if stuck {
 		<-ctx.Done()
 	}
-	return f.ExportNow(), nil
+	t := f.ExportNow()
+	if ctx.Err() != nil {
+		t.Unsure = time.Now().Add(5 * time.Second) // as a session does that gets no answer
+	}
+	return t, nil
 }
 
 func (f *fake) ExportNow() session.Token {

@@ -177,7 +177,7 @@ func TestLostContextIsFound(t *testing.T) {
 		place = here()
 		at(place, db.Create(&order{Customer: "ann"}).Error)
 		place = here()
-		at(place, db.Exec("UPDATE orders SET customer = 'bob'").Error)
+		at(place, db.Exec("UPDATE orders SET customer = 'bob' WHERE customer = 'ann'").Error)
 		place = here()
 		at(place, db.Transaction(func(tx *gorm.DB) error { return tx.Find(&orders).Error }))
 		place = here()

@@ -51,12 +51,13 @@ func (s *Sessions) mistake(kind, place, remedy string) {
 }
 
 const (
-	openAtReturn = "a transaction of the request was still open when the response was complete: the client is not told what it commits"
-	sentTooEarly = "the response had to go out while a transaction of the request was open: its client reads from the primary for a while"
-	wroteLate    = "a request wrote after its response had gone out: the client is not told of it"
-	outside      = "a statement ran for a request that has no session"
-	lostContext  = "a statement ran without a session and not in the context of a request: if it serves one, its session and marks are lost"
-	storeFailed  = "the store fails: users read from the primary, or see what they wrote on this process alone"
+	openAtReturn  = "a transaction of the request was still open when the response was complete: the client is not told what it commits"
+	sentTooEarly  = "the response had to go out while a transaction of the request was open: its client reads from the primary for a while"
+	wroteLate     = "a request wrote after its response had gone out: the client is not told of it"
+	outside       = "a statement ran for a request that has no session"
+	lostContext   = "a statement ran without a session and not in the context of a request: if it serves one, its session and marks are lost"
+	wroteNameless = "a request wrote and the store was not told whose it is: nobody is told of it"
+	storeFailed   = "the store fails: users read from the primary, or see what they wrote on this process alone"
 )
 
 const (
@@ -64,6 +65,7 @@ const (
 	remedyEarly       = "commit before the response is flushed or taken over, or raise Options.Hold"
 	remedyLate        = "write before the response is begun, or have the client ask again"
 	remedyOutside     = "put httpsession.Handler around this route and before whatever reads the database for it"
+	remedyNameless    = "have Options.User or httpsession.Identify say who sends it, or let a cookie carry as well"
 	remedyLostContext = "use db.WithContext(ctx) with the context of the request, all the way down; give a job a session of its own"
 )
 

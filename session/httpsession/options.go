@@ -44,7 +44,7 @@ type Options struct {
 	SameSite http.SameSite
 
 	// Insecure lets the cookies travel over plain HTTP, for development. Defaults to
-	// false: browsers send them over TLS and to localhost.
+	// false: browsers send them over TLS alone, and most of them to localhost.
 	Insecure bool
 
 	// Wait is how long a response may wait for the position of what its request has
@@ -63,12 +63,13 @@ type Options struct {
 	Routes map[string]Mark
 
 	// Store keeps what users must see beside the carrier, for those who come with
-	// another device or carry nothing. Needs User. Defaults to none.
+	// another device or carry nothing. User or Identify says who that is. A call to it
+	// takes as long as Wait at most. Defaults to none.
 	Store session.Store
 
-	// User names who sends a request, in the Store; "" where that is not known, or
-	// where the request does not touch the database: then the Store is not asked.
-	// Needs Store.
+	// User names who sends a request, in the Store, from the request alone; "" where that
+	// is not known, or where the request does not touch the database: then the Store is
+	// not asked. Needs Store. Defaults to Identify alone.
 	User func(r *http.Request) string
 
 	// Logger is told of mistakes, once for each place. Defaults to slog.Default().
@@ -125,10 +126,8 @@ func (o Options) validate(p *problems) {
 	switch {
 	case o.Store == nil && o.User != nil:
 		p.add("User is set, but Store is nil: there is nothing to ask about users; set Store, or leave User out")
-	case o.Store != nil && o.User == nil:
-		p.add("User is nil, but Store is set: it is asked by user; set User to what names who sends a request")
 	case o.Store == nil && o.Carry == None:
-		p.add("Carry is None, but Store is nil: nothing would follow anybody; set Store and User, or let a cookie carry")
+		p.add("Carry is None, but Store is nil: nothing would follow anybody; set Store, or let a cookie carry")
 	}
 	o.validateCookie(p)
 }

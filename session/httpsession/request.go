@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/session"
@@ -28,8 +29,10 @@ type request struct {
 	cookies []string // names of the cookies that came, each once
 	headers []string // values of the header that came
 	over    bool     // more came than were joined
-	user    string   // in the store; "" is not known
-	debts   []*debt  // what the store has not taken yet
+
+	mu    sync.Mutex // of what follows: a handler may identify its user at any time
+	user  string     // in the store; "" is not known
+	debts []*debt    // what the store has not taken yet
 
 	told   uint64    // the writes that the response tells
 	doubt  time.Time // until when it says "unsure"
@@ -75,7 +78,9 @@ func (q *request) arrive(r *http.Request) {
 		q.session.Doubt()
 		q.of.counters.tooMany.Add(1)
 	}
-	q.recall(r)
+	if o.User != nil {
+		q.recall(o.User(r))
+	}
 }
 
 func mentions(lines []string, name string) bool {
@@ -92,18 +97,26 @@ func mentions(lines []string, name string) bool {
 func (q *request) tell(h http.Header, now bool) {
 	changed := q.session.Changed() || now // finds rows that were closed since, and so comes first
 	q.told, _ = q.session.Moves()         // before the position is captured: it covers no later ones
-	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && len(q.debts) == 0 {
+	owes := q.owes()
+	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && !owes {
 		return
 	}
 	t := q.export(now)
 	if t.Expires.IsZero() {
 		return // nothing to see
 	}
-	if now || q.did() || len(q.debts) > 0 {
+	if now || q.did() || owes {
 		t = q.keep(t)
 	}
 	q.doubt = t.Unsure
 	q.of.carry(q, h, t)
+}
+
+// owes reports whether the store lacks something of the user.
+func (q *request) owes() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.debts) > 0
 }
 
 // export returns what the session must see. It does not end with the request: what the

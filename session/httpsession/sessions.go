@@ -3,6 +3,7 @@ package httpsession
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/readsplit/readsplit"
@@ -57,13 +58,15 @@ func New(o Options) (*Sessions, error) {
 }
 
 // Handler is Sessions.Handler with the default options: one line for an application.
-func Handler(next http.Handler) http.Handler {
+func Handler(next http.Handler) http.Handler { return byDefault().Handler(next) }
+
+var byDefault = sync.OnceValue(func() *Sessions {
 	s, err := New(Options{})
 	if err != nil {
 		panic(err) // never: the zero Options are right
 	}
-	return s.Handler(next)
-}
+	return s
+})
 
 // insideKey finds the request's own traces in its context.
 type insideKey struct{}

@@ -17,6 +17,7 @@ type Stats struct {
 	Hijacked     uint64 // connections that were taken over while there was something to tell: who answers there must tell it
 	Outside      uint64 // statements in the context of a request without a session: routes outside of Handler, or before it in the chain
 	LostContext  uint64 // statements in a context of no request and without a session, while requests were under way
+	Nameless     uint64 // responses that had something to tell, to nobody: Carry is None, and neither User nor Identify said who it was
 
 	// What Options.Store did not do.
 	LoadFailed    uint64
@@ -24,9 +25,9 @@ type Stats struct {
 }
 
 type counters struct {
-	requests, carried, unsure, held, tooMany                         atomic.Uint64
-	openAtReturn, sentTooEarly, late, hijacked, outside, lostContext atomic.Uint64
-	loadFailed, advanceFailed                                        atomic.Uint64
+	requests, carried, unsure, held, tooMany                                   atomic.Uint64
+	openAtReturn, sentTooEarly, late, hijacked, outside, lostContext, nameless atomic.Uint64
+	loadFailed, advanceFailed                                                  atomic.Uint64
 }
 
 // Stats returns the counters.
@@ -35,7 +36,7 @@ func (s *Sessions) Stats() Stats {
 	return Stats{
 		Requests: c.requests.Load(), Carried: c.carried.Load(), Unsure: c.unsure.Load(), Held: c.held.Load(), TooMany: c.tooMany.Load(),
 		OpenAtReturn: c.openAtReturn.Load(), SentTooEarly: c.sentTooEarly.Load(), Late: c.late.Load(), Hijacked: c.hijacked.Load(),
-		Outside: c.outside.Load(), LostContext: c.lostContext.Load(),
+		Outside: c.outside.Load(), LostContext: c.lostContext.Load(), Nameless: c.nameless.Load(),
 		LoadFailed: c.loadFailed.Load(), AdvanceFailed: c.advanceFailed.Load(),
 	}
 }

@@ -2,32 +2,48 @@ package httpsession
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/readsplit/readsplit/session"
 )
 
-// recall joins what the store has of the user who sends r, and what it should have.
-func (q *request) recall(r *http.Request) {
+// Identify says who sends the request of ctx, for the Store, where Options.User cannot
+// know it: from the middleware that has found out. The session sees from now on what the
+// store has of user, and the response tells the store what the request has written. It
+// asks the store once; an empty user does nothing. It never fails.
+func Identify(ctx context.Context, user string) {
+	if q, ok := ctx.Value(insideKey{}).(*request); ok {
+		q.recall(user)
+	}
+}
+
+// recall joins what the store has of the user who sends the request, and what it should
+// have.
+func (q *request) recall(user string) {
 	o := &q.of.opts
-	if o.Store == nil {
+	if o.Store == nil || user == "" {
 		return
 	}
-	if q.user = o.User(r); q.user == "" {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.user == user {
 		return
 	}
+	q.user = user
 	ctx, cancel := context.WithTimeout(q.ctx, o.Wait)
 	defer cancel()
-	t, err := o.Store.Load(ctx, q.user)
-	if err != nil {
+	t, err := o.Store.Load(ctx, user)
+	switch {
+	case err == nil:
+		q.session.JoinToken(t)
+	case q.ctx.Err() == nil:
 		q.of.counters.loadFailed.Add(1)
 		q.storeFails("Load", err)
+		fallthrough
+	default: // the client has gone
 		q.session.Doubt()
-	} else {
-		q.session.JoinToken(t)
 	}
 	var lost bool
-	if q.debts, lost = q.of.debts.of(q.user); lost {
+	if q.debts, lost = q.of.debts.of(user); lost {
 		q.session.Doubt()
 	}
 	for _, d := range q.debts {
@@ -40,7 +56,16 @@ func (q *request) recall(r *http.Request) {
 // knows by itself.
 func (q *request) keep(t session.Token) session.Token {
 	o := &q.of.opts
-	if o.Store == nil || q.user == "" {
+	if o.Store == nil {
+		return t
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.user == "" {
+		if o.Carry == None && q.did() {
+			q.of.counters.nameless.Add(1)
+			q.of.mistake(wroteNameless, q.place(), remedyNameless)
+		}
 		return t
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), o.Wait)

@@ -168,6 +168,12 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	}
 	assert.Len(t, s.debts.byUser, 1)
 	assert.Len(t, s.debts.byUser["ann"], 1, "the newer says what the older said")
+
+	// Other processes know nothing of it: the cookie says so.
+	s, _ = faked(t, Options{Store: m, User: named})
+	res, _ := by(s, "ann", "POST", "/a")
+	set, _ := tokens(res)
+	assert.Equal(t, []string{"a." + unsure}, set)
 }
 
 // Users who wrote nothing leave nothing behind while the store is down.
@@ -237,4 +243,44 @@ func TestStoreIsToldOfLateWrites(t *testing.T) {
 	assert.True(t, strings.Contains(log.with("after its response")[0], "POST /late"))
 	_, saw := by(s, "ann", "GET", "/")
 	assert.Equal(t, "a", saw)
+}
+
+// Where authentication finds out who it is, it says so.
+func TestIdentify(t *testing.T) {
+	m := &memory{}
+	s, log := faked(t, Options{Store: m, Carry: None})
+	ask := func(user, method, path string) (saw string) {
+		s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			Identify(r.Context(), user)
+			Identify(r.Context(), user)
+			saw = of(r).TokenNow()
+			shop(nil)(w, r)
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, nil))
+		return saw
+	}
+	assert.Empty(t, ask("ann", "POST", "/a"))
+	assert.Equal(t, "a", ask("ann", "GET", "/"))
+	assert.Empty(t, ask("bob", "GET", "/"))
+	assert.Equal(t, []int{3, 1}, []int{m.loads, m.saves}, "once for each request")
+	assert.Empty(t, ask("", "GET", "/"))
+	assert.Zero(t, s.Stats().Nameless)
+	assert.Empty(t, ask("", "POST", "/lost"))
+	assert.Equal(t, uint64(1), s.Stats().Nameless)
+	assert.Len(t, log.with("was not told whose it is"), 1)
+	assert.NotPanics(t, func() { Identify(t.Context(), "ann") }, "outside of any handler")
+}
+
+// A client that has gone before the store answered says nothing of the store.
+func TestStoreIsNotBlamedForClientsThatLeave(t *testing.T) {
+	m := &memory{hangs: true}
+	s, log := faked(t, Options{Store: m, User: named})
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	req := httptest.NewRequestWithContext(ctx, "GET", "/", nil)
+	req.Header.Set("X-User", "ann")
+	s.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, unsure, of(r).TokenNow())
+	})).ServeHTTP(httptest.NewRecorder(), req)
+	assert.Zero(t, s.Stats().LoadFailed)
+	assert.Empty(t, log.with("fails"))
 }

@@ -262,3 +262,22 @@ func TestNamesOfCookies(t *testing.T) {
 	sameID(came)
 	assert.Equal(t, []string{"b", "a"}, came)
 }
+
+// What a POST covers that was written without a session is its own too: the token of
+// another response may not cover it.
+func TestUnscopedWritesAreNotOverwritten(t *testing.T) {
+	s, _ := faked(t, Options{})
+	b := newBrowser(t, s, func(_ http.ResponseWriter, r *http.Request) {
+		f := of(r)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.others = true
+		f.covers[strings.TrimPrefix(r.URL.Path, "/")] = true
+	})
+	var all sync.WaitGroup
+	for _, path := range []string{"/a", "/b", "/c"} {
+		all.Go(func() { b.do("POST", path) })
+	}
+	all.Wait()
+	require.Equal(t, []string{"a", "b", "c"}, b.covers())
+}

@@ -207,8 +207,8 @@ func (w *response) end(panics bool) {
 			rq.of.counters.late.Add(1)
 			rq.of.mistake(wroteLate, rq.place(), remedyLate)
 		}
-		if late && rq.user != "" {
-			rq.keep(rq.export(false))
+		if late {
+			rq.keep(rq.export(false)) // the store can still be told
 		}
 	}
 }

@@ -459,6 +459,7 @@ func TestCancelledRequestCapturesItsPosition(t *testing.T) {
 	assert.Equal(t, 1, session.waited)
 	set, _ := tokens(rec.Result())
 	assert.Equal(t, []string{"w"}, set)
+	assert.Zero(t, s.Stats().Unsure)
 }
 
 // A primary that does not answer delays a response for Wait and no longer.
@@ -488,4 +489,47 @@ func TestTimeoutHandlerLeavesATransactionOpen(t *testing.T) {
 	assert.Equal(t, []string{unsure}, set)
 	assert.Equal(t, uint64(1), s.Stats().OpenAtReturn)
 	assert.Len(t, log.with("was still open when the response was complete"), 1)
+}
+
+// While a response is held its writer says what the server's would say.
+func TestHeldResponseRefusesABody(t *testing.T) {
+	for _, status := range []int{204, 304, 200} {
+		s, _ := faked(t, Options{})
+		server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			of(r).begin()
+			defer of(r).commit("w")
+			w.WriteHeader(status)
+			n, err := io.WriteString(w, "body")
+			if status == 200 {
+				assert.Equal(t, 4, n)
+				assert.NoError(t, err)
+			} else {
+				assert.Zero(t, n)
+				assert.ErrorIs(t, err, http.ErrBodyNotAllowed)
+			}
+		})), false)
+		assert.Equal(t, status, do(t, server, "POST").res.StatusCode)
+	}
+}
+
+// The header that was held goes out before the connection is given away.
+func TestHijackOfAHeldResponse(t *testing.T) {
+	s, _ := faked(t, Options{})
+	server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		of(r).begin()
+		w.Header().Set("Content-Length", "4")
+		w.WriteHeader(http.StatusCreated)
+		conn, buffered, err := w.(http.Hijacker).Hijack()
+		if !assert.NoError(t, err) {
+			return
+		}
+		_, _ = buffered.WriteString("more")
+		_ = buffered.Flush()
+		_ = conn.Close()
+	})), false)
+	got := do(t, server, "POST")
+	assert.Equal(t, http.StatusCreated, got.res.StatusCode)
+	assert.Equal(t, "more", got.body)
+	set, _ := tokens(got.res)
+	assert.Equal(t, []string{unsure}, set)
 }
