@@ -33,7 +33,7 @@ var lastLine = regexp.MustCompile(`(?m)^journeys: total=(\d+) missing=(\d+) repl
 func TestJourneys(t *testing.T) {
 	for name, o := range map[string]options{
 		"readsplit":   {plugin: "readsplit", sessions: true, total: 100},
-		"no sessions": {plugin: "readsplit", total: 30},
+		"no sessions": {plugin: "readsplit", total: 60},
 		"dbresolver":  {plugin: "dbresolver", sessions: true, total: 30},
 	} {
 		t.Run(name, func(t *testing.T) {
