@@ -24,7 +24,7 @@ help:
 	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
 	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
 	@echo 'make webshop     a web shop with two processes behind a proxy, for a person: prints its address, ends with Ctrl-C'
-	@echo '                 (WEBSHOP=-behind keeps the replicas 5 s behind, PLUGIN=dbresolver shows what is wrong then)'
+	@echo '                 (WEBSHOP="-behind 5s" keeps the replicas 5 s behind, PLUGIN=dbresolver shows what is wrong then)'
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
 	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
 	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'

@@ -65,7 +65,11 @@ func travel(ctx context.Context, o options, s *stage.Stage, show *progress) (t *
 	}
 	blowing, calm := context.WithCancel(ctx)
 	blown := make(chan error, 1)
-	go func() { blown <- weather.Blow(blowing) }()
+	if o.behind > 0 {
+		blown <- weather.Stay(ctx, o.behind)
+	} else {
+		go func() { blown <- weather.Blow(blowing) }()
+	}
 	plan := journey.Plan{Total: o.total, Seed: o.seed, Rate: o.rate, Done: func(n int) { show.at(n, o.total) }}
 	t.outcome, err = plan.Run(ctx, t.shop)
 	calm()

@@ -2,7 +2,7 @@
 // one PostgreSQL primary and two streaming replicas.
 //
 //	go run .                        # for a person: prints its address
-//	go run . -behind                # with replicas five seconds behind
+//	go run . -behind 5s             # with replicas five seconds behind
 //	go run . journeys               # 10,000 customers order, and look at their list
 //	go run . journeys -short        # fewer, or journeys NUMBER
 //	go run . -plugin dbresolver     # either of them with GORM's own plugin
@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/readsplit/readsplit/examples/webshop/app"
 	"github.com/readsplit/readsplit/examples/webshop/stage"
@@ -78,7 +79,7 @@ type options struct {
 	sessions bool
 	version  string
 	listen   string
-	behind   bool
+	behind   time.Duration
 	total    int
 	pairs    int
 	rate     float64
@@ -97,6 +98,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags.StringVar(&o.plugin, "plugin", "readsplit", "`name` of the plugin: readsplit, or dbresolver to see what it misses")
 	flags.BoolVar(&o.sessions, "sessions", true, "let a user's last write follow them from one process to the other")
 	flags.StringVar(&o.version, "pg", "", "major `version` of PostgreSQL (default $READSPLIT_PG, else the newest found)")
+	flags.DurationVar(&o.behind, "behind", 0, "keep both replicas so far behind, instead of what else happens to them")
 	short := false
 	if o.journeys {
 		flags.BoolVar(&short, "short", false, "700 journeys, and conditions that change faster")
@@ -104,7 +106,6 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.Uint64Var(&o.seed, "seed", 1, "who does what, and what happens to the replicas, follows from `number`")
 	} else {
 		flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the shop; port 0 is any free one")
-		flags.BoolVar(&o.behind, "behind", false, "keep the replicas five seconds behind")
 	}
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -128,6 +129,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		problem = fmt.Sprintf("webshop: -plugin %q is no plugin: it is readsplit or dbresolver", o.plugin)
 	case o.total < 1:
 		problem = fmt.Sprintf("webshop: %d journeys are too few: it must be 1 or more", o.total)
+	case o.behind < 0:
+		problem = fmt.Sprintf("webshop: -behind %v is negative: use 0 for replicas that are as close as they can be", o.behind)
 	case o.rate < 0:
 		problem = fmt.Sprintf("webshop: -rate %g is negative: use 0 for as fast as the clients can", o.rate)
 	}

@@ -20,11 +20,11 @@ func open(ctx context.Context, o options, out, errOut io.Writer) (err error) {
 		err = errors.Join(err, closed)
 	}()
 	state := "as close behind as they can be"
-	if o.behind {
-		if _, err := stage.NewWeather(s.Cluster, 1).Begin(ctx, stage.FarBehind); err != nil {
+	if o.behind > 0 {
+		if err := stage.NewWeather(s.Cluster, 1).Stay(ctx, o.behind); err != nil {
 			return err
 		}
-		state = "five seconds behind"
+		state = fmt.Sprintf("%v behind", o.behind)
 	}
 	fmt.Fprintf(out, "The tea shop is open: %s\n\n", s.URL)
 	fmt.Fprintf(out, "PostgreSQL %s with two replicas, %s; two processes of the application, in turn; plugin %s.\n", s.Cluster.Version(), state, o.plugin)

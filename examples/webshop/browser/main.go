@@ -88,10 +88,7 @@ func shopping(ctx context.Context, plugin, version, pictures string, out io.Writ
 		}
 		return os.WriteFile(filepath.Join(pictures, plugin+"-"+s.name+".png"), s.picture, 0o644)
 	}
-	behind := func(ctx context.Context) error {
-		_, err := stage.NewWeather(s.Cluster, 1).Begin(ctx, stage.FarBehind)
-		return err
-	}
+	behind := func(ctx context.Context) error { return stage.NewWeather(s.Cluster, 1).Stay(ctx, 5*time.Second) }
 	if err := visit(ctx, s.URL, behind, look); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func Measure(ctx context.Context, a, b *stage.Process, weather *stage.Weather, p
 				return nil, err
 			}
 		}
-		cost := Cost{What: m.what}
+		cost, warmUp := Cost{What: m.what}, min(pairs, mostWarmUp)
 		one := func(v *visitor, took *[]time.Duration) error {
 			began := time.Now()
 			answer, err := m.request(ctx, v)
@@ -81,5 +81,5 @@ func Measure(ctx context.Context, a, b *stage.Process, weather *stage.Weather, p
 	return costs, nil
 }
 
-// warmUp is how many pairs are not counted.
-const warmUp = 20
+// mostWarmUp is how many pairs are not counted.
+const mostWarmUp = 20

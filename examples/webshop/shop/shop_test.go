@@ -2,6 +2,7 @@ package shop_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -47,11 +48,12 @@ func run(m *testing.M) int {
 func TestOrders(t *testing.T) {
 	ctx := t.Context()
 	carts, checkout, orders := shop.NewCarts(db), shop.NewCheckout(db), shop.NewOrders(db)
-	ada := signIn(t, "Ada")
-	again := signIn(t, "Ada")
+	key := rand.Text() // of this run: the database may have seen others
+	ada := signIn(t, "Ada "+key)
+	again := signIn(t, "Ada "+key)
 	assert.Equal(t, ada, again, "whoever comes back is who they were")
 
-	_, err := checkout.Cart(ctx, ada.ID, "ada-0")
+	_, err := checkout.Cart(ctx, ada.ID, key+"-0")
 	require.ErrorIs(t, err, shop.ErrCartEmpty)
 
 	require.NoError(t, carts.Add(ctx, ada.ID, 1, 1))
@@ -66,7 +68,7 @@ func TestOrders(t *testing.T) {
 	assert.EqualValues(t, 3*640, lines[0].Cents())
 	before := stock(t, 1)
 
-	order, err := checkout.Cart(ctx, ada.ID, "ada-1")
+	order, err := checkout.Cart(ctx, ada.ID, key+"-1")
 	require.NoError(t, err)
 	assert.EqualValues(t, 3*640+1290, order.Cents)
 	assert.Equal(t, before-3, stock(t, 1))
@@ -74,12 +76,12 @@ func TestOrders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, lines, "what was ordered is in the cart no more")
 
-	twice, err := checkout.Cart(ctx, ada.ID, "ada-1")
+	twice, err := checkout.Cart(ctx, ada.ID, key+"-1")
 	require.NoError(t, err)
 	assert.Equal(t, order.ID, twice.ID, "the form was sent twice, and is one order")
 	assert.Equal(t, before-3, stock(t, 1))
 
-	second, err := checkout.One(ctx, ada.ID, "ada-2", 2, 1)
+	second, err := checkout.One(ctx, ada.ID, key+"-2", 2, 1)
 	require.NoError(t, err)
 	list, err := orders.Of(ctx, ada.ID)
 	require.NoError(t, err)
@@ -88,20 +90,21 @@ func TestOrders(t *testing.T) {
 	require.Len(t, list[1].Lines, 2)
 	assert.Equal(t, "Assam Hills", list[1].Lines[0].Product.Name)
 
-	others, err := orders.Of(ctx, signIn(t, "Grace").ID)
+	others, err := orders.Of(ctx, signIn(t, "Grace "+key).ID)
 	require.NoError(t, err)
 	assert.Empty(t, others, "nobody sees another's orders")
 }
 
 func TestSoldOut(t *testing.T) {
 	ctx := t.Context()
-	checkout, customer := shop.NewCheckout(db), signIn(t, "Alan")
+	key := rand.Text()
+	checkout, customer := shop.NewCheckout(db), signIn(t, "Alan "+key)
 	require.NoError(t, db.Model(&shop.Product{ID: 5}).Update("stock", 2).Error)
-	_, err := checkout.One(ctx, customer.ID, "alan-1", 5, 3)
+	_, err := checkout.One(ctx, customer.ID, key, 5, 3)
 	var soldOut *shop.SoldOutError
 	require.ErrorAs(t, err, &soldOut)
 	assert.Equal(t, shop.SoldOutError{Product: "Darjeeling First Flush", Left: 2}, *soldOut)
-	_, err = checkout.One(ctx, customer.ID, "alan-1", 5, 2)
+	_, err = checkout.One(ctx, customer.ID, key, 5, 2)
 	require.NoError(t, err)
 	assert.Zero(t, stock(t, 5))
 	list, err := shop.NewOrders(db).Of(ctx, customer.ID)
@@ -113,7 +116,8 @@ func TestSales(t *testing.T) {
 	ctx := t.Context()
 	before, err := shop.NewReports(db).Sales(ctx)
 	require.NoError(t, err)
-	_, err = shop.NewCheckout(db).One(ctx, signIn(t, "Edsger").ID, "edsger-1", 17, 50)
+	key := rand.Text()
+	_, err = shop.NewCheckout(db).One(ctx, signIn(t, "Edsger "+key).ID, key, 17, 50)
 	require.NoError(t, err)
 	after, err := shop.NewReports(db).Sales(ctx)
 	require.NoError(t, err)
@@ -121,7 +125,11 @@ func TestSales(t *testing.T) {
 	assert.Equal(t, before.Packets+50, after.Packets)
 	assert.Equal(t, before.Cents+50*1690, after.Cents)
 	require.NotEmpty(t, after.Best)
-	assert.Equal(t, shop.Sold{Name: "Silver Needle", Kind: "white", Packets: 50, Cents: 50 * 1690}, after.Best[0])
+	best := shop.Sold{Name: "Silver Needle", Kind: "white", Packets: 50, Cents: 50 * 1690}
+	if len(before.Best) > 0 && before.Best[0].Name == best.Name {
+		best.Packets, best.Cents = best.Packets+before.Best[0].Packets, best.Cents+before.Best[0].Cents
+	}
+	assert.Equal(t, best, after.Best[0])
 }
 
 func TestCatalogue(t *testing.T) {

@@ -119,6 +119,22 @@ func (w *Weather) Strike(ctx context.Context, c Condition) error {
 	return nil
 }
 
+// Stay keeps all replicas so far behind.
+func (w *Weather) Stay(ctx context.Context, behind time.Duration) error {
+	w.set(Changing)
+	for _, s := range w.cluster.Replicas() {
+		if _, err := s.Delay(ctx, behind); err != nil {
+			return fmt.Errorf("webshop: %v behind: %w", behind, err)
+		}
+	}
+	if behind < farBehind {
+		w.set(BothDelayed)
+	} else {
+		w.set(FarBehind)
+	}
+	return nil
+}
+
 // Begin brings a condition about, until it is undone.
 func (w *Weather) Begin(ctx context.Context, c Condition) (testenv.Undo, error) {
 	servers := w.cluster.Replicas()
