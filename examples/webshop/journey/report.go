@@ -95,8 +95,8 @@ func (t *Tally) Shares() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	always, quiet := t.sum(""), t.sum("", stage.Quiet)
-	return fmt.Sprintf("replica share: %s of all reads, %s while nothing is disturbed; without what the checkout must read on the primary %.1f%%, and %.1f%%",
-		percent(always), percent(quiet), 100*always.free(), 100*quiet.free())
+	return fmt.Sprintf("replica share: %s of all reads, %s while nothing is disturbed; without what the checkout must read on the primary %s, and %s",
+		percent(always), percent(quiet), percent(always.free()), percent(quiet.free()))
 }
 
 // Line is the last line.

@@ -55,8 +55,8 @@ func (c count) share() (share float64, ok bool) {
 	return float64(c.replica) / float64(max(c.reads, 1)), c.reads > 0
 }
 
-// free is the part of the replicas in what may be on one.
-func (c count) free() float64 { return float64(c.replica) / float64(max(c.reads-c.fresh, 1)) }
+// free is c without the reads that no replica could answer.
+func (c count) free() count { return count{reads: c.reads - c.fresh, replica: c.replica} }
 
 // NewTally returns one that has counted nothing.
 func NewTally() *Tally {
