@@ -13,7 +13,7 @@ import (
 )
 
 // proxy gives each request to the next process, as a load balancer without sticky
-// sessions does: no two requests of a user in a row reach the same one.
+// sessions does.
 type proxy struct {
 	server    http.Server
 	addr      string
