@@ -77,6 +77,25 @@ if ! command -v "${compiler%% *}" >/dev/null; then
 fi
 item compiler "$(command -v "${compiler%% *}")"
 
+# --- A browser. The same names are tried by the program that drives it.
+find_browser() {
+	for name in chromium chromium-browser google-chrome google-chrome-stable \
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+		command -v "$name" && return 0
+	done
+	return 1
+}
+
+case ${2:-} in
+"") ;;
+browser)
+	# Without a font of its own a page has boxes for letters.
+	find_browser >/dev/null || apt browser chromium fonts-dejavu-core
+	item browser "$(find_browser)" || fail browser "was installed, and is still not found"
+	;;
+*) fail "$2" "is nothing that can be installed: it is browser, or nothing" ;;
+esac
+
 # --- PostgreSQL. The same search finds it that the tests use.
 find_postgres() {
 	if [ -n "$major" ]; then set -- -pg "$major"; fi
@@ -145,22 +164,3 @@ if ! found=$(find_postgres); then
 	}
 fi
 item postgresql "$found"
-
-# --- A browser. The same names are tried by the program that drives it.
-find_browser() {
-	for name in chromium chromium-browser google-chrome google-chrome-stable \
-		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
-		command -v "$name" && return 0
-	done
-	return 1
-}
-
-case ${2:-} in
-"") ;;
-browser)
-	# Without a font of its own a page has boxes for letters.
-	find_browser >/dev/null || apt browser chromium fonts-dejavu-core
-	item browser "$(find_browser)" || fail browser "was installed, and is still not found"
-	;;
-*) fail "$2" "is nothing that can be installed: it is browser, or nothing" ;;
-esac
