@@ -91,7 +91,8 @@ case ${2:-} in
 browser)
 	# Without a font of its own a page has boxes for letters.
 	find_browser >/dev/null || apt browser chromium fonts-dejavu-core
-	item browser "$(find_browser)" || fail browser "was installed, and is still not found"
+	browser=$(find_browser) || fail browser "was installed, and is still not found"
+	item browser "$browser"
 	;;
 *) fail "$2" "is nothing that can be installed: it is browser, or nothing" ;;
 esac
