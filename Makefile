@@ -9,6 +9,11 @@ DURATION ?= 90s
 SEED     ?= 1
 VERIFY   ?=
 
+# For make journeys: -short, a number, or both; and dbresolver to see what it misses.
+JOURNEYS ?=
+PLUGIN   ?= readsplit
+WEBSHOP  ?=
+
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The modules of go.work, as go list's patterns.
@@ -18,6 +23,11 @@ modules = $$(go list -m -f '{{.Dir}}/...')
 help:
 	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
 	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
+	@echo 'make webshop     a web shop with two processes behind a proxy, for a person: prints its address, ends with Ctrl-C'
+	@echo '                 (WEBSHOP="-behind 5s" keeps the replicas 5 s behind, PLUGIN=dbresolver shows what is wrong then)'
+	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
+	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
+	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -61,6 +71,18 @@ compare-plain: deps
 demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
+
+.PHONY: webshop journeys browser bin/webshop
+bin/webshop:
+	@go build -buildvcs=false -o bin/webshop ./examples/webshop
+webshop: deps bin/webshop
+	@bin/webshop -pg $(PG) -plugin $(PLUGIN) $(WEBSHOP)
+journeys: deps bin/webshop
+	@bin/webshop journeys -pg $(PG) -plugin $(PLUGIN) $(JOURNEYS)
+browser:
+	@scripts/deps.sh $(PG) browser
+	@go build -buildvcs=false -o bin/browser ./examples/webshop/browser
+	@bin/browser -pg $(PG) -pictures docs/webshop
 
 .PHONY: verify verify-dbresolver verify-mutants bin/verify
 bin/verify:

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Finds or installs what the tests and the demo need: scripts/deps.sh [MAJOR]
+# Finds or installs what the tests and the demo need: scripts/deps.sh [MAJOR [browser]]
 #
 # MAJOR is a major version of PostgreSQL, such as 15 or 18; without one any from 15 on will do.
+# With "browser" it looks for Chromium or Chrome too.
 # It may be run again at any time, and changes nothing when all is there. It prints one line for
 # each item. Packages are installed with root's rights only when something is missing.
 set -eu
@@ -75,6 +76,26 @@ if ! command -v "${compiler%% *}" >/dev/null; then
 	apt compiler gcc libc6-dev
 fi
 item compiler "$(command -v "${compiler%% *}")"
+
+# --- A browser. The same names are tried by the program that drives it.
+find_browser() {
+	for name in chromium chromium-browser google-chrome google-chrome-stable \
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+		command -v "$name" && return 0
+	done
+	return 1
+}
+
+case ${2:-} in
+"") ;;
+browser)
+	# Without a font of its own a page has boxes for letters.
+	find_browser >/dev/null || apt browser chromium fonts-dejavu-core
+	browser=$(find_browser) || fail browser "was installed, and is still not found"
+	item browser "$browser"
+	;;
+*) fail "$2" "is nothing that can be installed: it is browser, or nothing" ;;
+esac
 
 # --- PostgreSQL. The same search finds it that the tests use.
 find_postgres() {
