@@ -49,15 +49,17 @@ func TestAwait(t *testing.T) {
 	onReplica(t, served(t, db))
 	require.Equal(t, 2, seesBooks(t, db))
 	eventually(t, "its goroutines to end", func() bool { return runtime.NumGoroutine() <= before+1 })
+}
 
-	// A doubt is waited for as well.
-	doubtful := newTrap(t, configured(func(c *readsplit.Config) { c.StickyWindow, c.MaxLag = 1100*time.Millisecond, 100*time.Millisecond }))
+// A doubt is waited for as well.
+func TestAwaitTheEndOfADoubt(t *testing.T) {
+	x := newTrap(t, configured(func(c *readsplit.Config) { c.StickyWindow, c.MaxLag = 1100*time.Millisecond, 100*time.Millisecond }))
 	s := readsplit.NewSession()
 	s.Doubt()
-	began = time.Now()
+	began := time.Now()
 	require.True(t, s.Await(limit(t)))
 	assert.GreaterOrEqual(t, time.Since(began), 1100*time.Millisecond)
-	onReplica(t, served(t, doubtful.WithContext(readsplit.WithSession(t.Context(), s))))
+	onReplica(t, served(t, x.WithContext(readsplit.WithSession(t.Context(), s))))
 }
 
 // Under the kill switch, and without a replica, Await gives up at once.

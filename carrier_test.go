@@ -364,11 +364,13 @@ func TestTokensMerge(t *testing.T) {
 	x.past(t, "INSERT INTO books_t (title) VALUES ('between')")
 	late := x.token(t)
 	require.Equal(t, lsn.Before, lsn.Compare(early.Positions[0], late.Positions[0]))
-	other := encoded(t, early, func(t *readsplit.Token) { t.Positions[0].System++ }, signingKey) // of another service
-	for name, texts := range map[string][]string{
-		"in order":      {encoded(t, early, nil, signingKey), encoded(t, late, nil, signingKey), other},
-		"the other way": {other, encoded(t, late, nil, signingKey), encoded(t, early, nil, signingKey)},
-	} {
+	another := func(t *readsplit.Token) { // and one of another service's database
+		p := t.Positions[0]
+		p.System++
+		t.Positions = append(t.Positions, p)
+	}
+	first, second := encoded(t, early, another, signingKey), encoded(t, late, another, signingKey)
+	for name, texts := range map[string][]string{"in order": {first, second}, "the other way": {second, first}} {
 		s := readsplit.NewSession()
 		for _, text := range texts {
 			s.Join(text)
@@ -381,5 +383,6 @@ func TestTokensMerge(t *testing.T) {
 		require.NoError(t, err, "%s: by a process that has a newer key already", name)
 		require.Len(t, got.Positions, 2, name)
 		assert.Contains(t, got.Positions, late.Positions[0], name)
+		assert.Zero(t, got.Unsure, name)
 	}
 }

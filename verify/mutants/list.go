@@ -79,7 +79,7 @@ var All = []Mutant{
 		Edits: []Edit{{
 			"join.go",
 			"joined, ok := c.Join(pos, next, now)",
-			"joined, ok := c, next > 0",
+			"joined, ok := c, next >= 0 && !pos.Zero()",
 		}},
 		Args: "-faults delay,pause",
 	},
