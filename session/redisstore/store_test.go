@@ -16,6 +16,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	client := redis.client(t)
 	storetest.Run(t, func(t *testing.T) session.Store { return open(t, client, Options{}) },
@@ -50,6 +51,7 @@ func wrote(t *testing.T, s *Store, user string, token session.Token) {
 
 // The script merges as session.Token.Merge does.
 func TestScriptMergesAsTokensDo(t *testing.T) {
+	t.Parallel()
 	s := open(t, start(t).client(t), Options{})
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []uint64{0x7f, 0x80, 0xff, 0x100, 1<<31 + 5, 1<<53 + 1, 1<<53 + 2, 1 << 63, 1<<64 - 1}
@@ -86,6 +88,7 @@ func TestScriptMergesAsTokensDo(t *testing.T) {
 }
 
 func TestDoubtEndsWithTheTokenThatBroughtIt(t *testing.T) {
+	t.Parallel()
 	s := open(t, start(t).client(t), Options{})
 	now := time.Now()
 	doubt := session.Token{Issued: now, Expires: now.Add(700 * time.Millisecond), Unsure: now.Add(300 * time.Millisecond)}
