@@ -3,11 +3,13 @@ package readsplit_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -20,6 +22,32 @@ func requestOf(t testing.TB, store session.Store, user string) context.Context {
 	require.NoError(t, err)
 	s.JoinToken(token)
 	return readsplit.WithSession(t.Context(), s)
+}
+
+// A token of before a change of primary keeps nobody on the primary for ever, although
+// each request adds one that lives longer.
+func TestStoreAfterAChangeOfPrimary(t *testing.T) {
+	c := cluster(t)
+	d := newDB(t, c, configured(quick))
+	replicasServe(t, d.WithContext(readsplit.WithSession(t.Context(), readsplit.NewSession())))
+	store := session.NewMemory(session.MemoryOptions{Lifetime: -1})
+	now := time.Now()
+	old := session.Token{Issued: now, Expires: now.Add(time.Minute), Positions: []lsn.Position{{
+		History: lsn.History{System: ask[uint64](t, c.Primary(), "SELECT system_identifier FROM pg_control_system()"), Timeline: 1, Incarnation: 1}, LSN: 1 << 20,
+	}}}
+	require.NoError(t, store.Advance(t.Context(), "ann", old))
+	page := func() string {
+		ctx := request(t, store, "ann")
+		server := served(t, d.WithContext(ctx))
+		if s := readsplit.SessionFrom(ctx); s.Changed() {
+			token, err := s.Export(ctx)
+			require.NoError(t, err)
+			require.NoError(t, store.Advance(ctx, "ann", token))
+		}
+		return server
+	}
+	assert.Equal(t, "primary", page())
+	eventually(t, "a replica serves a user who only reads", func() bool { return isReplica(page()) })
 }
 
 // R14: what a store keeps is seen by the next request of its user, and of nobody else;

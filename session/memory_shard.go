@@ -74,8 +74,16 @@ func (s *shard) load(key uint64, now time.Time) (t Token, doubted uint32) {
 // advance makes what is known of a user say at least what t says.
 func (s *shard) advance(key uint64, t Token, now time.Time) {
 	known, doubted := s.load(key, now)
-	m := known.Merge(t)
 	i, there := s.index[key]
+	if !t.Unsure.IsZero() && !t.Expires.Before(known.Expires) {
+		// The doubt covers what t does not name, for as long as that counts. A position of
+		// before a change of primary would keep a user who only reads on the primary for
+		// as long as they come, because each request adds a token that lives longer.
+		known.Positions = slices.DeleteFunc(known.Positions, func(p lsn.Position) bool {
+			return !slices.ContainsFunc(t.Positions, func(q lsn.Position) bool { return p.System == q.System })
+		})
+	}
+	m := known.Merge(t)
 	// A loss makes users unsure for its own time and does not make their tokens longer.
 	r := record{key: key, expires: secondsOf(t.Expires), unsure: secondsOf(m.Unsure)}
 	if there && live(s.records[i].expires, now) {

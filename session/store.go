@@ -19,7 +19,9 @@ type Store interface {
 	Load(ctx context.Context, user string) (Token, error)
 
 	// Advance makes what is kept for user say at least what t says: what Token.Merge
-	// makes of both. It is kept until t.Expires at least. A ctx that has ended is no
+	// makes of both. It is kept until t.Expires at least. Where t is unsure and ends no
+	// earlier than what is kept, positions that t does not name may be left out: they are
+	// covered, and one of before a change of primary would never go away. A ctx that has ended is no
 	// reason to give up, because what t says has happened. When it has returned nil,
 	// every later Load anywhere says so.
 	Advance(ctx context.Context, user string, t Token) error

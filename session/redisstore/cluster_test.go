@@ -35,6 +35,7 @@ func startCluster(t *testing.T) (nodes []*server, client *redis.ClusterClient) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	nodes, client := startCluster(t)
 	s := open(t, client, Options{})
 	const users = 300

@@ -78,6 +78,7 @@ func TestOneRoundTrip(t *testing.T) {
 
 // What is kept takes little room, and goes away by itself.
 func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	wrote(t, s, "ann@example.com", forAnHour(place(1, 1, 1, 5)))

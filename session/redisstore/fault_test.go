@@ -48,6 +48,7 @@ func TestFrozen(t *testing.T) {
 
 // An Advance that failed makes other processes unsure, without another call of this one.
 func TestFailedAdvanceIsReported(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	var cut atomic.Bool
 	cutOff := errors.New("cut off")
@@ -184,6 +185,7 @@ func TestAdvanceGoesOnWithoutItsClient(t *testing.T) {
 }
 
 func TestDown(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	wrote(t, s, "ann", forAnHour(place(1, 1, 1, 5)))
@@ -200,6 +202,7 @@ func TestDown(t *testing.T) {
 
 // Close reports what it can, and does not wait for ever.
 func TestCloseReports(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	wrote(t, s, "ann", forAnHour(place(1, 1, 1, 5)))

@@ -42,6 +42,7 @@ func assertSure(t *testing.T, s *Store) {
 func losses(s *Store) Losses { return s.Stats().Losses }
 
 func TestRestartedEmpty(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	wrote(t, s, "ann", forAnHour(place(1, 1, 1, 5)))
@@ -60,6 +61,7 @@ func TestRestartedEmpty(t *testing.T) {
 }
 
 func TestRestartedFromAnOlderFile(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	wrote(t, s, "ann", forAnHour(place(1, 1, 1, 5)))
@@ -103,6 +105,7 @@ func (s *server) caughtUp(t *testing.T, primary *server) {
 }
 
 func TestPromotedWithoutTheLastWrite(t *testing.T) {
+	t.Parallel()
 	old, replica := start(t), start(t)
 	replica.follow(t, old)
 	var at atomic.Pointer[server]
@@ -125,6 +128,7 @@ func TestPromotedWithoutTheLastWrite(t *testing.T) {
 
 // A server that was demoted and promoted again has the same run and other data.
 func TestPromotedAgain(t *testing.T) {
+	t.Parallel()
 	a, b := start(t), start(t)
 	b.follow(t, a)
 	s := open(t, a.client(t), Options{})
@@ -140,6 +144,7 @@ func TestPromotedAgain(t *testing.T) {
 }
 
 func TestEvicted(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"allkeys-random", "volatile-ttl"} {
 		redis := start(t)
 		client := redis.client(t)
@@ -171,6 +176,7 @@ func TestEvicted(t *testing.T) {
 
 // With noeviction a server that is full refuses the write, and says so to all.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	s := open(t, redis.client(t), Options{})
 	other := reopen(t, redis.client(t), s.options)
@@ -188,6 +194,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // Where nobody can write, somebody's Advance may have failed.
 func TestWritesRefused(t *testing.T) {
+	t.Parallel()
 	redis, replica := start(t), start(t)
 	s := open(t, redis.client(t), Options{})
 	redis.do(t, "CONFIG", "SET", "min-replicas-to-write", 1)
@@ -209,6 +216,7 @@ func TestWritesRefused(t *testing.T) {
 
 // A server that may not say who it is leaves everybody unsure.
 func TestBlind(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	s := open(t, server.client(t), Options{})
 	server.do(t, "ACL", "SETUSER", "app", "on", ">only-in-a-test", "~*", "+@all", "-info")

@@ -139,6 +139,20 @@ local function add(list, p)
 	list[#list + 1] = p
 end
 
+if ARGV[4] ~= '' and tonumber(ARGV[3]) >= ends then
+	-- The doubt covers what the new token does not name, for as long as that counts. A
+	-- position of before a change of primary would keep a user who only reads on the
+	-- primary for as long as they come.
+	local named = {}
+	for i = 1, #body, 28 do
+		for k = 1, #ARGV[5], 28 do
+			if string.sub(body, i, i + 7) == string.sub(ARGV[5], k, k + 7) then
+				named[#named + 1] = string.sub(body, i, i + 27)
+			end
+		end
+	end
+	body = table.concat(named)
+end
 ends = math.max(ends, tonumber(ARGV[3]))
 if ARGV[4] ~= '' then
 	unsure = math.max(unsure, now + tonumber(ARGV[4]), 1)

@@ -36,6 +36,7 @@ func start(t *testing.T, args ...string) *server { t.Helper(); return startFor(t
 func startFor(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{dir: t.TempDir(), args: args}
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "conf"), nil, 0o600)) // a sentinel wants one
 	t.Cleanup(s.kill)
 	for range 20 {
 		// Below what the kernel hands out to connections, so that a server that was
@@ -54,7 +55,7 @@ func startFor(t testing.TB, args ...string) *server {
 func (s *server) run(t testing.TB) bool {
 	t.Helper()
 	args := append([]string{
-		"-c", `"$@" & p=$!; echo $p; cat >/dev/null; kill -9 $p 2>/dev/null; wait`, "sh", "redis-server",
+		"-c", `"$@" & p=$!; echo $p; cat >/dev/null; kill -9 $p 2>/dev/null; wait`, "sh", "redis-server", filepath.Join(s.dir, "conf"),
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no",
 		"--logfile", filepath.Join(s.dir, "log"), "--repl-diskless-sync-delay", "0",
 	}, s.args...)

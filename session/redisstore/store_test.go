@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	redis := start(t)
 	client := redis.client(t)
 	storetest.Run(t, func(t *testing.T) session.Store { return open(t, client, Options{}) },
@@ -50,6 +52,7 @@ func wrote(t *testing.T, s *Store, user string, token session.Token) {
 
 // The script merges as session.Token.Merge does.
 func TestScriptMergesAsTokensDo(t *testing.T) {
+	t.Parallel()
 	s := open(t, start(t).client(t), Options{})
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []uint64{0x7f, 0x80, 0xff, 0x100, 1<<31 + 5, 1<<53 + 1, 1<<53 + 2, 1 << 63, 1<<64 - 1}
@@ -65,6 +68,11 @@ func TestScriptMergesAsTokensDo(t *testing.T) {
 			}
 			if r.IntN(4) == 0 {
 				token.Unsure = time.Now().Add(time.Duration(r.IntN(100)-50) * time.Second)
+			}
+			if !token.Unsure.IsZero() {
+				want.Positions = slices.DeleteFunc(want.Positions, func(p lsn.Position) bool {
+					return !slices.ContainsFunc(token.Positions, func(q lsn.Position) bool { return p.System == q.System })
+				})
 			}
 			want = want.Merge(token)
 			wrote(t, s, user, token)
@@ -86,6 +94,7 @@ func TestScriptMergesAsTokensDo(t *testing.T) {
 }
 
 func TestDoubtEndsWithTheTokenThatBroughtIt(t *testing.T) {
+	t.Parallel()
 	s := open(t, start(t).client(t), Options{})
 	now := time.Now()
 	doubt := session.Token{Issued: now, Expires: now.Add(700 * time.Millisecond), Unsure: now.Add(300 * time.Millisecond)}

@@ -144,6 +144,7 @@ func everything() []Option {
 }
 
 func TestPlainStorePasses(t *testing.T) {
+	t.Parallel()
 	Run(t, func(*testing.T) session.Store { return newPlain(flaw{}) }, everything()...)
 }
 
@@ -165,6 +166,7 @@ func problemsOf(t *testing.T, name string, s session.Store, opts ...Option) []st
 
 // Each broken store is convicted, by the check that is there for it.
 func TestBrokenStoresAreConvicted(t *testing.T) {
+	t.Parallel()
 	last := func(_, t session.Token) session.Token { return t }
 	numbers := func(have, t session.Token) session.Token { // as if a position were a number
 		if len(have.Positions) == 1 && len(t.Positions) == 1 && have.Positions[0].System == t.Positions[0].System && have.Positions[0].LSN > t.Positions[0].LSN {
