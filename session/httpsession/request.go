@@ -15,8 +15,9 @@ import (
 // plays with it, and the session is in doubt.
 const mostJoined = 32
 
-// mostRemoved bounds how many cookies one response removes.
-const mostRemoved = 64
+// mostRemoved bounds how many cookies one response removes: proxies refuse a header of
+// more than 4 KiB. The next response removes the next.
+const mostRemoved = mostJoined
 
 // request is one request and what its session was told.
 type request struct {
