@@ -36,7 +36,7 @@ var imports = map[string][]string{
 	// A session's state and its token are positions.
 	"session": {"lsn"},
 	// HTTP knows sessions; the plugin knows nothing of HTTP.
-	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "session"},
+	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "lsn", "session"},
 	// Whoever watches for statements without a session stays unknown to the plugin.
 	"internal/unmarked": {},
 	// The lexer reads text and knows no database.
