@@ -128,10 +128,10 @@ func (q *request) tell(h http.Header) {
 		return
 	}
 	t := q.export()
-	if t.Expires.IsZero() {
-		return // nothing to see
+	if t.Expires.IsZero() && q.session.TokenNow() == "" {
+		return // nothing to see, here or in other services
 	}
-	if did || owes {
+	if (did || owes) && !t.Expires.IsZero() {
 		var doubtful bool
 		t, doubtful = q.keep(t)
 		speaks = speaks || doubtful
