@@ -222,8 +222,11 @@ func TestTooManyCookiesAreADoubt(t *testing.T) {
 		}
 		all.Wait()
 	}
+	some, _ := b.has()
+	require.LessOrEqual(t, len(some), 8, "also when several come with them at once")
+	b.do("GET", "/")
 	names, values := b.has()
-	require.Len(t, names, 1, "also when several come with them at once")
+	require.Len(t, names, 1)
 	require.True(t, strings.HasSuffix(values[0], "."+unsure))
 	require.Positive(t, s.Stats().TooMany)
 }
