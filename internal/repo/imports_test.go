@@ -40,7 +40,7 @@ var imports = map[string][]string{
 	// Jobs speak to sessions as an application does.
 	"session/jobs": {"github.com/readsplit/readsplit"},
 	// HTTP knows sessions; the plugin knows nothing of HTTP.
-	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "session"},
+	"session/httpsession": {"github.com/readsplit/readsplit", "internal/unmarked", "lsn", "session"},
 	// Whoever watches for statements without a session stays unknown to the plugin.
 	"internal/unmarked": {},
 	// What any store of users must satisfy is told in tokens and positions.

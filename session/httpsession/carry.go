@@ -67,9 +67,10 @@ func (q *request) forget(h http.Header) {
 func (s *Sessions) cookie(name, value string, until time.Time) string {
 	c := http.Cookie{
 		Name: name, Value: value, Path: s.opts.Path, Domain: s.opts.Domain, SameSite: s.opts.SameSite,
-		HttpOnly: true, Secure: !s.opts.Insecure, MaxAge: -1,
+		Secure: !s.opts.Insecure, MaxAge: -1,
 	}
 	if !until.IsZero() {
+		c.HttpOnly = true
 		c.MaxAge = max(1, int((time.Until(until)+time.Second-1)/time.Second))
 	}
 	return c.String()

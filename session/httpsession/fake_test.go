@@ -63,7 +63,7 @@ func (f *fake) JoinToken(t session.Token) {
 	}
 }
 
-// stored gives each write a number in the tokens of a store.
+// stored gives each write a number in the tokens of a store, and a database of its own.
 var stored = map[lsn.LSN]string{}
 
 func (f *fake) Doubt() {
@@ -125,7 +125,7 @@ func (f *fake) ExportNow() session.Token {
 		if i < session.MaxPositions {
 			for at, have := range stored {
 				if have == name {
-					t.Positions = append(t.Positions, lsn.Position{LSN: at})
+					t.Positions = append(t.Positions, lsn.Position{History: lsn.History{System: uint64(at), Timeline: 1, Incarnation: 1}, LSN: at})
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session/httpsession"
 )
@@ -120,6 +122,42 @@ func TestMarks(t *testing.T) {
 	assert.Equal(t, "primary", get(t, all(who(limited)), "GET", "/"))
 	assert.Contains(t, []string{"primary", "replica1", "replica2"}, get(t, all(httpsession.Stale(who(limited))), "GET", "/"))
 	assert.Equal(t, "primary", get(t, all(httpsession.AtMost(time.Millisecond, who(db))), "GET", "/"), "tightens what Off leaves open")
+}
+
+// A page is of one piece: all reads of a request run on the server of its first one,
+// while others run elsewhere.
+func TestOneServerHoldsARequest(t *testing.T) {
+	var s any = readsplit.NewSession()
+	if _, keeps := s.(interface{ KeepServer() }); !keeps {
+		return
+	}
+	_, dsns := database(t)
+	db := opened(t, dsns, func(c *readsplit.Config) { c.Balancer = policy.RoundRobin() })
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var by []string
+		for range 5 { // an odd number: the next request begins on the other replica
+			server, err := served(db.WithContext(r.Context()))
+			assert.NoError(t, err)
+			if !slices.Contains(by, server) {
+				by = append(by, server)
+			}
+		}
+		_, _ = w.Write([]byte(strings.Join(by, " ")))
+	})
+	all := must(t, httpsession.Options{Routes: map[string]httpsession.Mark{"GET /by/route": httpsession.OneServer}}).Handler
+	for name, ask := range map[string]func() string{
+		"mark":  func() string { return get(t, all(httpsession.OneServer(page)), "GET", "/") },
+		"route": func() string { return get(t, all(page), "GET", "/by/route") },
+	} {
+		used := map[string]bool{}
+		for range 20 {
+			server := ask()
+			require.Contains(t, []string{"replica1", "replica2"}, server, name)
+			used[server] = true
+		}
+		require.Len(t, used, 2, name)
+	}
+	assert.Contains(t, get(t, all(page), "GET", "/"), " ", "and without it they are spread")
 }
 
 // records is a slog.Handler's output as values.

@@ -101,7 +101,7 @@ func TestAttributesOfTheCookie(t *testing.T) {
 			require.Len(t, lines, 3)
 			require.Contains(t, lines[0], "=plain.w; ")
 			gone := strings.Replace(rest, "w; ", "; ", 1)
-			gone = strings.Replace(gone, "Max-Age=3600", "Max-Age=0", 1)
+			gone = strings.Replace(gone, "Max-Age=3600; HttpOnly", "Max-Age=0", 1)
 			require.Equal(t, []string{head + "=" + gone, s.opts.Name + "=" + gone}, lines[1:])
 		})
 	}

@@ -15,8 +15,9 @@ import (
 // plays with it, and the session is in doubt.
 const mostJoined = 32
 
-// mostRemoved bounds how many cookies one response removes.
-const mostRemoved = 64
+// mostRemoved bounds how many cookies one response removes: proxies refuse a header of
+// more than 4 KiB. The next response removes the next.
+const mostRemoved = mostJoined
 
 // request is one request and what its session was told.
 type request struct {
@@ -33,6 +34,9 @@ type request struct {
 	mu    sync.Mutex // of what follows: a handler may identify its user at any time
 	user  string     // in the store; "" is not known
 	debts []*debt    // what the store has not taken yet
+	// behind says that the client brought what the store does not have, byStore that
+	// the session was as it came until the store was asked.
+	behind, byStore bool
 
 	told   uint64    // the writes that the response tells
 	doubt  time.Time // until when it says "unsure"
@@ -113,29 +117,37 @@ func (q *request) hurry() {
 // tell puts what the session must see into the header of the response and into the
 // store. It may be called again: the last time counts.
 func (q *request) tell(h http.Header) {
-	now := q.session.InTransaction()      // no position can be had
-	changed := q.session.Changed() || now // finds rows that were closed since, and so comes first
-	q.told, _ = q.session.Moves()         // before the position is captured: it covers no later ones
-	owes := q.owes()
-	if !changed && len(q.cookies) < 2 && len(q.headers) < 2 && !owes {
+	now := q.session.InTransaction() // no position can be had
+	changed := q.session.Changed()   // finds rows that were closed since, and so comes first
+	q.told, _ = q.session.Moves()    // before the position is captured: it covers no later ones
+	did := now || q.did()
+	owes, byStore := q.owes()
+	// What the store alone has told comes from there again with the next request.
+	speaks := did || changed && !byStore || len(q.cookies) > 1 || len(q.headers) > 1
+	if !speaks && !owes {
 		return
 	}
 	t := q.export()
 	if t.Expires.IsZero() && q.session.TokenNow() == "" {
 		return // nothing to see, here or in other services
 	}
-	if !t.Expires.IsZero() && (now || q.did() || owes) {
-		t = q.keep(t)
+	if (did || owes) && !t.Expires.IsZero() {
+		var doubtful bool
+		t, doubtful = q.keep(t)
+		speaks = speaks || doubtful
 	}
-	q.doubt = t.Unsure
-	q.of.carry(q, h, t)
+	if speaks {
+		q.doubt = t.Unsure
+		q.of.carry(q, h, t)
+	}
 }
 
-// owes reports whether the store lacks something of the user.
-func (q *request) owes() bool {
+// owes reports whether the store lacks something of the user, and whether all that has
+// changed about the session came from the store.
+func (q *request) owes() (owes, byStore bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.debts) > 0
+	return q.behind || len(q.debts) > 0, q.byStore
 }
 
 // export returns what the session must see. It does not end with the request: what the

@@ -119,6 +119,51 @@ func TestStoreFollowsTheUser(t *testing.T) {
 	}
 }
 
+// What the store alone has told needs no cookie: it is asked again anyway. What the
+// client brings and the store lacks it is told, once.
+func TestStoreAndCookieKnowDifferentThings(t *testing.T) {
+	m := &memory{}
+	s, _ := faked(t, Options{Store: m, User: named})
+	ask := func(cookie string) (h http.Header, saw string) {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.Header.Set("X-User", "ann")
+		if cookie != "" {
+			req.AddCookie(&http.Cookie{Name: defaultName, Value: cookie})
+		}
+		rec := httptest.NewRecorder()
+		s.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { saw = of(r).TokenNow() })).ServeHTTP(rec, req)
+		return rec.Result().Header, saw
+	}
+	_, _ = by(s, "ann", "POST", "/a")
+	require.Equal(t, 1, m.saves)
+	for range 2 { // written before it was known that it is ann
+		h, saw := ask("b")
+		assert.Equal(t, "a.b", saw)
+		assert.Empty(t, h)
+		assert.Equal(t, 2, m.saves)
+	}
+	h, saw := ask("")
+	assert.Equal(t, "a.b", saw)
+	assert.Empty(t, h)
+
+	// A store that has lost its data says so to everybody for a while. No cookie is set
+	// for that, and nothing is written back.
+	unsureOnce := m.by["ann"]
+	unsureOnce.Unsure = time.Now().Add(time.Minute)
+	m.by["ann"] = unsureOnce
+	h, saw = ask("b")
+	assert.Equal(t, "a.b."+unsure, saw)
+	assert.Empty(t, h)
+	assert.Equal(t, 2, m.saves)
+
+	// A store that fails does not make the cookies of readers anew.
+	m.set(errStop, false)
+	h, saw = ask("b")
+	assert.Equal(t, "b."+unsure, saw)
+	assert.Empty(t, h)
+	assert.Equal(t, 2, m.saves)
+}
+
 // R14: a store that fails makes the carrier unsure; the process itself remembers, and
 // tells the store when it can.
 func TestStoreThatFails(t *testing.T) {
@@ -282,4 +327,30 @@ func TestStoreIsNotBlamedForClientsThatLeave(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), req)
 	assert.Zero(t, s.Stats().LoadFailed)
 	assert.Empty(t, log.with("fails"))
+}
+
+func TestCovers(t *testing.T) {
+	at := func(system uint64, timeline uint32, start int64, l lsn.LSN) lsn.Position {
+		return lsn.Position{History: lsn.History{System: system, Timeline: timeline, Incarnation: start}, LSN: l}
+	}
+	of := func(p ...lsn.Position) session.Token { return session.Token{Positions: p} }
+	have := of(at(1, 2, 5, 100), at(2, 1, 1, 7))
+	for name, c := range map[string]struct {
+		other session.Token
+		want  bool
+	}{
+		"nothing":           {of(), true},
+		"the same":          {have, true},
+		"less":              {of(at(1, 2, 5, 99)), true},
+		"more":              {of(at(1, 2, 5, 101)), false},
+		"more of one":       {of(at(1, 2, 5, 99), at(2, 1, 1, 8)), false},
+		"another database":  {of(at(3, 1, 1, 1)), false},
+		"an older timeline": {of(at(1, 1, 9, 999)), true},
+		"a newer timeline":  {of(at(1, 3, 1, 1)), false},
+		"an earlier start":  {of(at(1, 2, 4, 999)), true},
+		"a later start":     {of(at(1, 2, 6, 1)), false},
+	} {
+		assert.Equal(t, c.want, covers(have, c.other), name)
+	}
+	assert.False(t, covers(session.Token{}, have))
 }
