@@ -37,7 +37,7 @@ func TestStoreAfterAChangeOfPrimary(t *testing.T) {
 	}}}
 	require.NoError(t, store.Advance(t.Context(), "ann", old))
 	page := func() string {
-		ctx := request(t, store, "ann")
+		ctx := requestOf(t, store, "ann")
 		server := served(t, d.WithContext(ctx))
 		if s := readsplit.SessionFrom(ctx); s.Changed() {
 			token, err := s.Export(ctx)
