@@ -28,7 +28,7 @@ func TestReadmeCompiles(t *testing.T) {
 	for i, block := range blocks {
 		text := block[1]
 		if !strings.HasPrefix(text, "package ") {
-			text = "package main\n\nimport (\n\"net/http\"\n\n\"" + module + "\"\n)\n\n" + text
+			text = "package main\n\nimport (\n\"net/http\"\n\n\"" + module + "/session/httpsession\"\n)\n\n" + text
 		}
 		name := fmt.Sprintf("block%d.go", i)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
