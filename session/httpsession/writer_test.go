@@ -1,13 +1,11 @@
 package httpsession
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -352,87 +350,6 @@ func TestEarlyHintsCarryNothing(t *testing.T) {
 	})
 }
 
-// Who takes the connection over may write what stands in the header, or not. It is
-// counted, and what is written afterwards too.
-func TestHijack(t *testing.T) {
-	for name, hijack := range map[string]func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error){
-		"interface": func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) { return w.(http.Hijacker).Hijack() },
-		"controller": func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) {
-			return http.NewResponseController(w).Hijack()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, log := faked(t, Options{})
-			done := make(chan struct{})
-			server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				defer close(done)
-				of(r).wrote("w")
-				header := w.Header()
-				conn, buffered, err := hijack(w)
-				if !assert.NoError(t, err) {
-					return
-				}
-				_, _ = w.Write([]byte("refused"))
-				_, _ = fmt.Fprintf(buffered, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: own\r\n")
-				_ = header.Write(buffered)
-				_, _ = buffered.WriteString("\r\n")
-				_ = buffered.Flush()
-				of(r).wrote("later")
-				_ = conn.Close()
-			})), false)
-			got := do(t, server, "GET", "Connection", "Upgrade", "Upgrade", "own")
-			assert.Equal(t, 101, got.res.StatusCode)
-			set, _ := tokens(got.res.Header)
-			assert.Equal(t, []string{"w"}, set)
-			<-done
-			require.Eventually(t, func() bool { return s.handling.Load() == 0 }, wait, tick)
-			assert.Equal(t, uint64(1), s.Stats().Late)
-			assert.Equal(t, uint64(1), s.Stats().Hijacked)
-			assert.Len(t, log.with("after its response had gone out"), 1)
-		})
-	}
-}
-
-// A library that writes the 101 by WriteHeader and takes the connection over then.
-func TestHijackAfterSwitchingProtocols(t *testing.T) {
-	s, _ := faked(t, Options{})
-	server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		of(r).wrote("w")
-		of(r).begin() // is not waited for
-		w.Header().Set("Connection", "Upgrade")
-		w.Header().Set("Upgrade", "own")
-		w.WriteHeader(http.StatusSwitchingProtocols)
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if assert.NoError(t, err) {
-			_ = conn.Close()
-		}
-	})), false)
-	got := do(t, server, "GET", "Connection", "Upgrade", "Upgrade", "own")
-	assert.Equal(t, 101, got.res.StatusCode)
-	set, _ := tokens(got.res.Header)
-	assert.Equal(t, []string{"w." + unsure}, set)
-	assert.Zero(t, s.Stats().Hijacked, "it went out before")
-}
-
-// HTTP/2 cannot give a connection away: the response is still to come.
-func TestHijackThatFails(t *testing.T) {
-	s, _ := faked(t, Options{})
-	server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		of(r).wrote("w")
-		_, is := w.(http.Hijacker)
-		assert.False(t, is)
-		_, _, err := http.NewResponseController(w).Hijack()
-		assert.ErrorIs(t, err, http.ErrNotSupported)
-		of(r).wrote("v")
-		w.WriteHeader(http.StatusOK)
-	})), true)
-	got := do(t, server, "GET")
-	set, _ := tokens(got.res.Header)
-	assert.Equal(t, []string{"v.w"}, set, "the last time counts, alone")
-	assert.Equal(t, uint64(1), s.Stats().Carried)
-	assert.Zero(t, s.Stats().Hijacked)
-}
-
 // Several goroutines of a handler may write at once.
 func TestConcurrentWrites(t *testing.T) {
 	s, _ := faked(t, Options{})
@@ -485,109 +402,4 @@ func TestUnsureWhenThePositionCannotBeHad(t *testing.T) {
 	set, _ := tokens(do(t, server, "POST").res.Header)
 	assert.Equal(t, []string{"w." + unsure}, set)
 	assert.Equal(t, uint64(1), s.Stats().Unsure)
-}
-
-// http.TimeoutHandler inside of the sessions: the transaction that it leaves behind is
-// told as a doubt.
-func TestTimeoutHandlerLeavesATransactionOpen(t *testing.T) {
-	s, log := faked(t, Options{})
-	gone := make(chan struct{})
-	slow := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		of(r).begin()
-		<-gone
-	})
-	server := serve(t, s.Handler(http.TimeoutHandler(slow, tick, "too slow")), false)
-	defer close(gone)
-	got := do(t, server, "POST")
-	assert.Equal(t, 503, got.res.StatusCode)
-	assert.Equal(t, "too slow", got.body)
-	set, _ := tokens(got.res.Header)
-	assert.Equal(t, []string{unsure}, set)
-	assert.Equal(t, uint64(1), s.Stats().OpenAtReturn)
-	assert.Len(t, log.with("was still open when the response was complete"), 1)
-}
-
-// While a response is held its writer says what the server's would say.
-func TestHeldResponseRefusesABody(t *testing.T) {
-	for _, status := range []int{204, 304, 200} {
-		s, _ := faked(t, Options{})
-		server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			of(r).begin()
-			defer of(r).commit("w")
-			w.WriteHeader(status)
-			n, err := io.WriteString(w, "body")
-			if status == 200 {
-				assert.Equal(t, 4, n)
-				assert.NoError(t, err)
-			} else {
-				assert.Zero(t, n)
-				assert.ErrorIs(t, err, http.ErrBodyNotAllowed)
-			}
-		})), false)
-		assert.Equal(t, status, do(t, server, "POST").res.StatusCode)
-	}
-}
-
-// The header that was held goes out before the connection is given away.
-func TestHijackOfAHeldResponse(t *testing.T) {
-	s, _ := faked(t, Options{})
-	server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		of(r).begin()
-		w.Header().Set("Content-Length", "4")
-		w.WriteHeader(http.StatusCreated)
-		conn, buffered, err := w.(http.Hijacker).Hijack()
-		if !assert.NoError(t, err) {
-			return
-		}
-		_, _ = buffered.WriteString("more")
-		_ = buffered.Flush()
-		_ = conn.Close()
-	})), false)
-	got := do(t, server, "POST")
-	assert.Equal(t, http.StatusCreated, got.res.StatusCode)
-	assert.Equal(t, "more", got.body)
-	set, _ := tokens(got.res.Header)
-	assert.Equal(t, []string{unsure}, set)
-}
-
-// A transaction that a middleware has begun without the context of its request may be
-// this request's. It is waited for until the handler has returned, and no longer: it may
-// be another's.
-func TestTransactionsOfNobodyAreWaitedFor(t *testing.T) {
-	for name, c := range map[string]struct {
-		method  string
-		handler func(w http.ResponseWriter, f *fake)
-		want    []string
-		held    uint64
-	}{
-		"committed before the handler returns": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
-			f.nobody(1)
-			_, _ = w.Write([]byte("held"))
-			f.nobody(-1)
-			f.wrote("w")
-		}, []string{"w"}, 1},
-		"another's": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
-			f.nobody(1)
-			_, _ = w.Write([]byte("held"))
-			f.wrote("w")
-		}, []string{"w"}, 1},
-		"flushed": {http.MethodPost, func(w http.ResponseWriter, f *fake) {
-			f.nobody(1)
-			_ = http.NewResponseController(w).Flush()
-			f.nobody(-1)
-		}, []string{unsure}, 0},
-		"of a GET": {http.MethodGet, func(w http.ResponseWriter, f *fake) {
-			f.nobody(1)
-			_, _ = w.Write([]byte("sent"))
-		}, nil, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := faked(t, Options{})
-			server := serve(t, s.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.handler(w, of(r)) })), false)
-			set, _ := tokens(do(t, server, c.method).res.Header)
-			assert.Equal(t, c.want, set)
-			assert.Equal(t, c.held, s.Stats().Held)
-			assert.Zero(t, s.Stats().OpenAtReturn)
-		})
-	}
 }
