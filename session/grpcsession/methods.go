@@ -28,9 +28,7 @@ func Group(name string) Mark {
 // OneServer holds the reads of a call on the server of the first one, as long as that
 // may serve them.
 func OneServer(ctx context.Context) context.Context {
-	if s, ok := any(readsplit.SessionFrom(ctx)).(interface{ KeepServer() }); ok {
-		s.KeepServer()
-	}
+	readsplit.SessionFrom(ctx).KeepServer()
 	return ctx
 }
 

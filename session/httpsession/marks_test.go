@@ -127,10 +127,6 @@ func TestMarks(t *testing.T) {
 // A page is of one piece: all reads of a request run on the server of its first one,
 // while others run elsewhere.
 func TestOneServerHoldsARequest(t *testing.T) {
-	var s any = readsplit.NewSession()
-	if _, keeps := s.(interface{ KeepServer() }); !keeps {
-		return
-	}
 	_, dsns := database(t)
 	db := opened(t, dsns, func(c *readsplit.Config) { c.Balancer = policy.RoundRobin() })
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
