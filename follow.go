@@ -38,8 +38,8 @@ type follower struct {
 	mu      sync.Mutex
 	target  *target
 	conns   map[*heldConn]lsn.Server
-	said    map[string]bool   // what is said once
-	promote map[int]time.Time // replicas that are no standby, since when
+	said    map[string]bool      // what is said once
+	promote map[placed]time.Time // replicas that are no standby, since when
 }
 
 // target is where connections go.
@@ -73,7 +73,7 @@ func (rt *router) openFollower(dialector gorm.Dialector, size Pool) error {
 	}
 	f := &follower{
 		of: rt, target: newTarget(-1), conns: make(map[*heldConn]lsn.Server),
-		said: make(map[string]bool), promote: make(map[int]time.Time),
+		said: make(map[string]bool), promote: make(map[placed]time.Time),
 	}
 	f.target.err = fmt.Errorf("%w: nobody was asked yet", failover.ErrNoPrimary)
 	rt.follow = f
@@ -229,9 +229,16 @@ func (f *follower) close() error {
 
 var errClosedPool = errors.New("readsplit: the plugin is closed")
 
+// placed is a replica by its place in a router: routers over one primary share what
+// follows it, and the same place is another server in each.
+type placed struct {
+	router *router
+	place  int
+}
+
 // promoted notes that a replica is no standby any more. Where it is one of the hosts
 // that are followed the election tells of it, but may not have asked it yet.
-func (f *follower) promoted(replica int, standby bool) {
+func (f *follower) promoted(replica placed, standby bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if standby {
@@ -248,21 +255,22 @@ func (rt *router) strays() (found []int) {
 	f.mu.Lock()
 	promoted := maps.Clone(f.promote)
 	f.mu.Unlock()
-	for i, since := range promoted {
-		if since.IsZero() || time.Since(since) < strayAfter {
+	for at, since := range promoted {
+		if at.router != rt || since.IsZero() || time.Since(since) < strayAfter {
 			continue
 		}
 		// Not under f.mu, which an election takes after the watch's own lock.
-		if server, writable := rt.monitor.Writable(i); writable && !f.watch.Knows(server) {
-			found = append(found, i)
+		if server, writable := rt.monitor.Writable(at.place); writable && !f.watch.Knows(server) {
+			found = append(found, at.place)
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found = slices.DeleteFunc(found, func(i int) bool {
-		changed := f.promote[i] != promoted[i]
+		at := placed{rt, i}
+		changed := f.promote[at] != promoted[at]
 		if !changed {
-			f.promote[i] = time.Time{}
+			f.promote[at] = time.Time{}
 		}
 		return changed
 	})

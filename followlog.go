@@ -67,11 +67,11 @@ func (rt *router) quietly(c monitor.Change) bool {
 	}
 	switch c.State {
 	case monitor.StateWritable:
-		rt.follow.promoted(c.Replica, false)
+		rt.follow.promoted(placed{rt, c.Replica}, false)
 		rt.follow.watch.Poke()
 		return true
 	case monitor.StateProven, monitor.StateRestarted:
-		rt.follow.promoted(c.Replica, true)
+		rt.follow.promoted(placed{rt, c.Replica}, true)
 	}
 	return false
 }

@@ -124,10 +124,10 @@ func (rt *router) sweepClosed() {
 	rt.sweepRows(noMarks)
 }
 
-// concern reports whether what was written under w must be seen by the reads of
-// m: of the same session, or of everybody where either has none.
-func (w *marks) concern(m *marks) bool {
-	return m.session == nil || w.session == nil || w.session == m.session
+// concern reports whether what was written under m must be seen by the reads of
+// reader: of the same session, or of everybody where either has none.
+func (m *marks) concern(reader *marks) bool {
+	return reader.session == nil || m.session == nil || m.session == reader.session
 }
 
 // sweepOpen records the writes whose end could not be seen when it came: rows

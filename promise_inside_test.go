@@ -59,7 +59,7 @@ func TestStraysDuringElections(t *testing.T) {
 		SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 	})
 	rt.monitor.Start()
-	f := &follower{of: rt, target: newTarget(-1), conns: make(map[*heldConn]lsn.Server), said: make(map[string]bool), promote: make(map[int]time.Time)}
+	f := &follower{of: rt, target: newTarget(-1), conns: make(map[*heldConn]lsn.Server), said: make(map[string]bool), promote: make(map[placed]time.Time)}
 	rt.follow = f
 	f.hosts = []failover.Host{{Name: "a", Source: invented{func() int64 { return run.Add(1) }}}} // restarts all the time
 	f.watch = failover.New(failover.Config{
@@ -79,7 +79,7 @@ func TestStraysDuringElections(t *testing.T) {
 			default:
 			}
 			f.mu.Lock()
-			f.promote[0] = time.Now().Add(-time.Minute) // a while ago
+			f.promote[placed{rt, 0}] = time.Now().Add(-time.Minute) // a while ago
 			f.mu.Unlock()
 			rt.strays()
 			looked.Add(1)
@@ -96,6 +96,34 @@ func TestStraysDuringElections(t *testing.T) {
 	}
 	f.watch.Close()
 	rt.monitor.Close()
+}
+
+// A resolver over the plugin's own primary has the same follower: a replica of its own
+// that was promoted is none of the plugin's, which may have no replica in that place.
+func TestStraysAreOfTheirRouter(t *testing.T) {
+	routerOf := func(replicas ...monitor.Target) *router {
+		rt := &router{monitor: monitor.New(monitor.Config{
+			Primary: monitor.Target{Name: primaryName, Source: invented{always(1)}}, Replicas: replicas,
+			SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
+		})}
+		rt.plugin = &Plugin{main: rt, db: &gorm.DB{Config: &gorm.Config{Logger: logger.Discard}}}
+		rt.monitor.Start()
+		t.Cleanup(rt.monitor.Close)
+		return rt
+	}
+	main := routerOf()
+	resolver := routerOf(monitor.Target{Name: "promoted", Source: invented{always(1)}})
+	f := &follower{of: main, target: newTarget(-1), promote: make(map[placed]time.Time)}
+	f.watch = failover.New(failover.Config{SampleEvery: time.Hour, SampleTimeout: time.Second, MaxSampleAge: time.Hour, OnOutcome: f.outcome})
+	main.follow, resolver.follow = f, f
+	require.Eventually(t, func() bool { _, writable := resolver.monitor.Writable(0); return writable }, 10*time.Second, time.Millisecond)
+	resolver.quietly(monitor.Change{Replica: 0, State: monitor.StateWritable})
+	f.mu.Lock()
+	f.promote[placed{resolver, 0}] = time.Now().Add(-strayAfter)
+	f.mu.Unlock()
+	require.Empty(t, main.strays())
+	require.Equal(t, []int{0}, resolver.strays())
+	require.Empty(t, resolver.strays(), "once")
 }
 
 // A session that was shown something by a read that ended later is not bound by less

@@ -64,21 +64,27 @@ func start(t *testing.T, o status.Options) *fixture {
 	return f
 }
 
-func (f *fixture) get(t *testing.T, name string) (*http.Response, string) {
+// answer is a response that was read.
+type answer struct {
+	code   int
+	header http.Header
+	text   string
+}
+
+func (f *fixture) get(t *testing.T, name string) answer {
 	t.Helper()
 	res, err := http.Get(f.url + name)
 	require.NoError(t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	return res, string(b)
+	return answer{res.StatusCode, res.Header, string(b)}
 }
 
 func (f *fixture) report(t *testing.T) status.Report {
 	t.Helper()
-	_, text := f.get(t, "status.json")
 	var r status.Report
-	require.NoError(t, json.Unmarshal([]byte(text), &r))
+	require.NoError(t, json.Unmarshal([]byte(f.get(t, "status.json").text), &r))
 	return r
 }
 
@@ -144,8 +150,7 @@ func TestPage(t *testing.T) {
 		require.NotEmpty(t, r.Decisions)
 		assert.Contains(t, []string{"replica1", "replica2", "primary"}, r.Decisions[0].Server)
 		assert.False(t, r.MayOperate)
-		res, _ := f.get(t, "status.json")
-		assert.Equal(t, "no-store", res.Header.Get("Cache-Control"))
+		assert.Equal(t, "no-store", f.get(t, "status.json").header.Get("Cache-Control"))
 	})
 
 	t.Run("events", func(t *testing.T) {
@@ -171,14 +176,13 @@ func TestPage(t *testing.T) {
 
 	t.Run("assets", func(t *testing.T) {
 		for name, kind := range map[string]string{"": "text/html; charset=utf-8", "page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"} {
-			res, text := f.get(t, name)
-			assert.Equal(t, http.StatusOK, res.StatusCode)
-			assert.Equal(t, kind, res.Header.Get("Content-Type"))
-			assert.NotContains(t, text, "http://localhost")
-			assert.Contains(t, res.Header.Get("Content-Security-Policy"), "default-src 'none'")
+			got := f.get(t, name)
+			assert.Equal(t, http.StatusOK, got.code)
+			assert.Equal(t, kind, got.header.Get("Content-Type"))
+			assert.NotContains(t, got.text, "http://localhost")
+			assert.Contains(t, got.header.Get("Content-Security-Policy"), "default-src 'none'")
 		}
-		res, _ := f.get(t, "other")
-		assert.Equal(t, http.StatusNotFound, res.StatusCode)
+		assert.Equal(t, http.StatusNotFound, f.get(t, "other").code)
 	})
 
 	t.Run("operating", func(t *testing.T) {
@@ -189,8 +193,7 @@ func TestPage(t *testing.T) {
 		defer func() { allowed = false }()
 		code, _ = f.post(t, "drain", "cross-site", drain)
 		assert.Equal(t, http.StatusForbidden, code, "another site asks")
-		res, _ := f.get(t, "drain")
-		assert.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
+		assert.Equal(t, http.StatusMethodNotAllowed, f.get(t, "drain").code)
 		assert.Equal(t, "up", f.state(t, "replica1"))
 
 		code, text := f.post(t, "drain", "same-origin", drain)
@@ -227,7 +230,7 @@ func TestPage(t *testing.T) {
 		require.NoError(t, undo())
 		f.becomes(t, "replica2", "up")
 		states := map[string]string{}
-		_, text := f.get(t, "status.json?history")
+		text := f.get(t, "status.json?history").text
 		for _, c := range f.report(t).Changes {
 			states[c.State] = c.Why
 		}
