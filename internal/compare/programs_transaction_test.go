@@ -255,11 +255,11 @@ var transactionPrograms = []program{
 	}},
 	{"the default transaction's time limit", func(r *run) {
 		r.raced = true
-		db := r.open(gorm.Config{DefaultTransactionTimeout: 150 * time.Millisecond}, nil)
+		db := r.open(gorm.Config{DefaultTransactionTimeout: 500 * time.Millisecond}, nil)
 		r.did(db.Exec("SELECT 1"))
 		r.saw(db.Transaction(func(tx *gorm.DB) error {
 			rename(tx, "new")
-			return tx.Exec("SELECT pg_sleep(0.6)").Error
+			return tx.Exec("SELECT pg_sleep(3)").Error
 		}) != nil)
 		nameOf(r, db)
 	}},
