@@ -32,7 +32,7 @@ func TestCatalogue(t *testing.T) {
 	admin := newDB(t, c, configured(func(c *readsplit.Config) { c.Replicas = nil }))
 	require.NoError(t, admin.Exec(functionsSchema).Error)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
-	d := newDB(t, c, inDatabase(admin.name), configured(func(c *readsplit.Config) {
+	d := newDB(t, c, inDatabase(admin.name), configured(patient), configured(func(c *readsplit.Config) {
 		c.ReadFunctions = []string{"said_read"}
 		c.WriteFunctions = []string{"public.said_write"}
 	}))
