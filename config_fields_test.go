@@ -380,6 +380,9 @@ func (f fieldTest) forbidNudge(t *testing.T) {
 	eventually(t, "the nudge", func() bool { return served(t, base.WithContext(ctx)) != "primary" })
 	assert.NotEqual(t, position, ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text"))
 	end()
+	// Whoever comes next finds a primary whose log ends with a whole record.
+	require.NoError(t, base.Exec("UPDATE counters SET n = n").Error)
+	require.NoError(t, f.c.WaitCaughtUp(t.Context()))
 }
 
 func (f fieldTest) name(t *testing.T) {
