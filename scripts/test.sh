@@ -2,10 +2,14 @@
 # Runs the tests of packages with the race detector, on real servers:
 # scripts/test.sh MAJOR PACKAGE...
 #
+# -short makes internal/compare run each of its programs in one mode instead of three
+# (make compare-plain is the whole of it), and nothing else.
+#
 # It is `go test` of each, three at a time, and the output of each comes when it is
 # done. make vet has come before, and nobody debugs the binaries: go vet again and
-# DWARF take a minute of two cores. `go test -p` would do, but for the root package: its tests take as long as all
-# the others together, most of it waiting for servers, and so run as two halves.
+# DWARF take a minute of two cores. `go test -p` would do, but for the root package:
+# its tests take as long as all the others together, most of it waiting for servers,
+# and so run as two halves.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -31,7 +35,7 @@ root=$(go list -m -f '{{if eq .Dir "'"$PWD"'"}}{{.Path}}{{end}}' | tr -d '\n')
 # shellcheck disable=SC2016 # the inner shell expands them
 xargs -P 3 -L 1 sh -c '
 	file=$(mktemp "$0/XXXXXX")
-	go test -race -shuffle=on -count=1 -vet=off -ldflags=-w "$@" >"$file" 2>&1
+	go test -short -race -shuffle=on -count=1 -vet=off -ldflags=-w "$@" >"$file" 2>&1
 	status=$?
 	cat "$file"
 	exit $status
