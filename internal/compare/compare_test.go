@@ -91,7 +91,6 @@ func otherSide() string {
 	return "readsplit"
 }
 
-// compareIn runs all programs on both sides and returns those that differ.
 // dealt returns the programs that are run in a mode: all, and in the short form of
 // make test each in one mode, but for those that must differ.
 func dealt(all []program, mode int) (some []program) {
@@ -106,6 +105,7 @@ func dealt(all []program, mode int) (some []program) {
 	return some
 }
 
+// compareIn runs programs on both sides and returns those that differ.
 func compareIn(t *testing.T, m mode, all []program) map[string]bool {
 	sides := []*side{openSide(t, m, "plain"), openSide(t, m, otherSide())}
 	differ := map[string]bool{}
