@@ -31,7 +31,7 @@ func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *
 	for _, token := range metadata.ValueFromIncomingContext(ctx, Key) {
 		if c.told++; c.told > maxJoined {
 			s.counters.tooMany.Add(1)
-			c.session.Doubt()
+			c.session.DoubtAlone()
 			break
 		}
 		if token != nothing {
@@ -44,7 +44,7 @@ func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *
 		c.session.CoverUnscoped()
 		if len(metadata.ValueFromIncomingContext(ctx, attempts)) > 0 {
 			// gRPC itself calls again, and what earlier attempts answered is lost.
-			c.session.Doubt()
+			c.session.DoubtAlone()
 		}
 	}
 	return s.marked(readsplit.WithSession(ctx, c.session), method), c

@@ -51,7 +51,7 @@ func (c *call) keep() {
 		return
 	}
 	c.of.counters.store.Add(1)
-	c.session.Doubt()
+	c.session.DoubtAlone()
 	c.of.doubts.add(c.user, c.session.ExportNow().Unsure)
 }
 

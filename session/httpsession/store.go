@@ -48,9 +48,9 @@ func (q *request) recall(user string) {
 	case q.ctx.Err() == nil:
 		q.of.counters.loadFailed.Add(1)
 		q.storeFails("Load", err)
-		fallthrough
-	default: // the client has gone
 		q.session.Doubt()
+	default: // the client has gone
+		q.session.DoubtAlone()
 	}
 	var lost bool
 	if q.debts, lost = q.of.debts.of(user); lost {
@@ -124,7 +124,7 @@ func (q *request) keep(t session.Token) (says session.Token, doubtful bool) {
 	if !did && len(q.debts) == 0 {
 		return t, false // the client brings it again
 	}
-	q.session.Doubt()
+	q.session.DoubtAlone() // this process knows what it wrote
 	doubt := q.session.ExportNow()
 	if did {
 		owed := q.of.debts.owe(q.user, t, doubt.Unsure)
