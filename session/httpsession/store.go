@@ -129,7 +129,9 @@ func (q *request) keep(t session.Token) (says session.Token, doubtful bool) {
 	if did {
 		owed := q.of.debts.owe(q.user, t, doubt.Unsure)
 		q.of.debts.paid(q.user, q.debts) // t says what they said
-		q.debts = []*debt{owed}
+		if q.debts = nil; owed != nil {
+			q.debts = []*debt{owed}
+		}
 	}
 	return doubt, true
 }
