@@ -187,13 +187,14 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	default:
 		unsure(window)
 	}
-	known := false
+	known, stranger := false, false
 	for _, pos := range t.Positions {
 		switch {
 		case pos.System != h.System:
 			if plugins.knows(pos.System) {
 				known = true
 			} else {
+				stranger = true
 				s.carry(pos) // of a database that only others know
 			}
 			continue
@@ -212,7 +213,9 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	}
 	// One that is unsure says so of all that it does not name. Its position stays in it,
 	// and would begin a new window with each request of a user who never pauses.
-	if !known && len(t.Positions) > 0 && !expired && t.Unsure.IsZero() {
+	// So would one that rt may know once it has reached its own primary, whatever else
+	// the token names.
+	if (!known && len(t.Positions) > 0 || stranger && rt.watched && h.Zero()) && !expired && t.Unsure.IsZero() {
 		foreign = true
 		rt.counters.tokensForeign.Add(1)
 		unsure(window)

@@ -71,6 +71,9 @@ func (q *request) arrive(r *http.Request) {
 	if o.Carry.header() {
 		for _, line := range r.Header.Values(o.Name) {
 			for token := range strings.SplitSeq(line, ",") {
+				if q.over {
+					break // a header of a megabyte has half a million
+				}
 				if token = strings.TrimSpace(token); token != "" {
 					join(token)
 					q.headers = append(q.headers, token)
