@@ -19,12 +19,14 @@ func (c *call) recall() {
 	defer cancel()
 	t, err := o.Store.Load(ctx, c.user)
 	switch {
+	case err != nil && c.ctx.Err() != nil: // the caller has gone, or gave it no time
+		c.session.DoubtAlone()
 	case err != nil:
 		c.of.counters.store.Add(1)
 		c.session.Doubt()
 	case c.of.doubts.has(c.user):
 		c.session.JoinToken(t)
-		c.session.Doubt()
+		c.session.DoubtAlone() // this process knows what it wrote
 	default:
 		c.session.JoinToken(t)
 	}

@@ -54,7 +54,7 @@ func (q *request) recall(user string) {
 	}
 	var lost bool
 	if q.debts, lost = q.of.debts.of(user); lost {
-		q.session.Doubt()
+		q.session.DoubtAlone() // this process knows what it wrote
 	}
 	for _, d := range q.debts {
 		q.session.JoinToken(d.token)
