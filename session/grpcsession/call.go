@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 )
 
 // call is one call on a server, and what its session was told.
@@ -14,6 +15,7 @@ type call struct {
 	session *readsplit.Session
 	ctx     context.Context // as the call came
 	user    string          // in the store; "" is not known
+	owed    *session.Token  // what the store lacks of the user; nil: nothing
 	told    int             // tokens that came
 }
 
