@@ -73,6 +73,52 @@ func TestDoubtOfACarrier(t *testing.T) {
 	eventually(t, "the replicas to serve it", func() bool { return isReplica(served(t, db)) })
 }
 
+// What any client can bring about binds its own session, and no read without one.
+func TestDoubtAlone(t *testing.T) {
+	x := newTrap(t, configured(steady))
+	for _, c := range []struct {
+		doubt     func(*readsplit.Session)
+		everybody bool
+	}{{(*readsplit.Session).DoubtAlone, false}, {(*readsplit.Session).Doubt, true}} {
+		db, ctx := x.session()
+		c.doubt(readsplit.SessionFrom(ctx))
+		require.Equal(t, "primary", served(t, db))
+		for range 10 {
+			require.Equal(t, c.everybody, !isReplica(served(t, x.WithContext(context.Background()))))
+		}
+	}
+}
+
+// A store need not keep when a token was issued: what it says counts until it ends.
+func TestStoreThatDoesNotKeepWhenATokenWasIssued(t *testing.T) {
+	x := newTrap(t, configured(steady))
+	now := time.Now()
+	s := readsplit.NewSession()
+	s.JoinToken(readsplit.Token{Expires: now.Add(time.Minute), Unsure: now.Add(10 * time.Second)})
+	tx := x.WithContext(readsplit.WithSession(t.Context(), s)).Raw(whoSQL).Scan(new(string))
+	require.NoError(t, tx.Error)
+	assert.Equal(t, policy.ReasonUnsure, reason(t, tx))
+}
+
+// Text is what Token would have said when Export was called: what happened since does
+// not make it unsure.
+func TestText(t *testing.T) {
+	x := newTrap(t, configured(steady))
+	db, ctx := x.session()
+	s := readsplit.SessionFrom(ctx)
+	assert.Empty(t, s.Text(readsplit.Token{}), "it has nothing to see")
+	s.CoverUnscoped()
+	require.NoError(t, db.Exec("INSERT INTO books_t (title) VALUES ('mine')").Error)
+	exported, err := s.Export(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, x.Exec("INSERT INTO books_t (title) VALUES ('of somebody else')").Error)
+	require.NotZero(t, content(t, s.TokenNow()).Unsure)
+	text := content(t, s.Text(exported))
+	assert.Zero(t, text.Unsure)
+	assert.Equal(t, exported.Positions, text.Positions)
+	assert.NotZero(t, content(t, s.Text(readsplit.Token{Positions: exported.Positions})).Unsure, "of none that it has made")
+}
+
 // content is what a token's text says; without keys.
 func content(t testing.TB, text string) readsplit.Token {
 	t.Helper()

@@ -15,6 +15,8 @@ type arrival struct {
 	// trusted says that token is what counts: it comes from where this process
 	// keeps what it wrote, and no signature is asked for.
 	trusted bool
+	// alone says that it binds the session and nobody else.
+	alone bool
 }
 
 // earlyTokens bounds the tokens that are kept for a plugin that is not there yet.
@@ -48,9 +50,20 @@ func (s *Session) JoinToken(t Token) {
 // Doubt keeps s on the primary for Config.StickyWindow, after which it sees at least
 // what the primary has then. It is for carriers that have lost what they carried: a
 // store that cannot be reached, a message without its token.
-func (s *Session) Doubt() {
+//
+// Like what tokens say it also binds the reads without a session in this process. Where
+// it is the client that may have caused the doubt, use [Session.DoubtAlone].
+func (s *Session) Doubt() { s.arrive(arrival{token: doubt(), trusted: true}) }
+
+// DoubtAlone is Doubt that binds s and nobody else: for what any client can bring about
+// whenever it likes, by more tokens than are joined or by going away. Otherwise each
+// could keep all reads without a session on the primary.
+func (s *Session) DoubtAlone() { s.arrive(arrival{token: doubt(), trusted: true, alone: true}) }
+
+func doubt() Token {
 	now := time.Now()
-	s.JoinToken(Token{Issued: now, Expires: now.Add(session.MaxTokenLifetime), Unsure: now.Add(session.MaxTokenLifetime)})
+	end := now.Add(session.MaxTokenLifetime)
+	return Token{Issued: now, Expires: end, Unsure: end}
 }
 
 func (s *Session) arrive(a arrival) {
@@ -93,10 +106,13 @@ func (rt *router) acceptTokens(s *Session, l *ledger) {
 func (rt *router) understand(a arrival, now time.Time) (t Token, genuine, ok bool) {
 	if a.trusted {
 		t = a.token
-		if t.Issued.IsZero() && t.Expires.IsZero() {
-			t.Issued, t.Expires = now, now.Add(rt.cfg.TokenLifetime) // as of now
+		if t.Issued.IsZero() {
+			t.Issued = now // a store need not keep it, and its doubts count until Expires
 		}
-		return t, true, true
+		if t.Expires.IsZero() {
+			t.Expires = t.Issued.Add(rt.cfg.TokenLifetime)
+		}
+		return t, !a.alone, true
 	}
 	t, err := rt.keys.Decode(a.text, now)
 	if err != nil && !isExpired(err) {
@@ -171,13 +187,14 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	default:
 		unsure(window)
 	}
-	known := false
+	known, stranger := false, false
 	for _, pos := range t.Positions {
 		switch {
 		case pos.System != h.System:
 			if plugins.knows(pos.System) {
 				known = true
 			} else {
+				stranger = true
 				s.carry(pos) // of a database that only others know
 			}
 			continue
@@ -194,7 +211,11 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 		}
 		known = true
 	}
-	if !known && len(t.Positions) > 0 && !expired {
+	// One that is unsure says so of all that it does not name. Its position stays in it,
+	// and would begin a new window with each request of a user who never pauses.
+	// So would one that rt may know once it has reached its own primary, whatever else
+	// the token names.
+	if (!known && len(t.Positions) > 0 || stranger && rt.watched && h.Zero()) && !expired && t.Unsure.IsZero() {
 		foreign = true
 		rt.counters.tokensForeign.Add(1)
 		unsure(window)

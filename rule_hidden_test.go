@@ -143,25 +143,37 @@ func TestDoubtDoesNotOutliveItself(t *testing.T) {
 	d := newDB(t, cluster(t), configured(func(c *readsplit.Config) {
 		c.MaxLag, c.MaxSampleAge, c.StickyWindow = 400*time.Millisecond, 400*time.Millisecond, window
 	}))
-	token, began := "rubbish", time.Now()
-	var last policy.Reason
-	eventually(t, "the doubt to end", func() bool {
-		s := readsplit.NewSession()
-		s.Join(token)
-		ctx := readsplit.WithSession(t.Context(), s)
-		tx := d.WithContext(ctx).Raw("SELECT 1").Scan(new(int))
-		require.NoError(t, tx.Error)
-		decision, _ := readsplit.DecisionOf(tx)
-		last = decision.Reason
-		var err error
-		token, err = s.Token(t.Context())
-		require.NoError(t, err)
-		if time.Since(began) < window-200*time.Millisecond {
-			require.Equal(t, policy.ReasonUnsure, last, "within the window")
-		}
-		return decision.Replica
-	})
-	require.Less(t, time.Since(began), 5*window)
+	ctx := nobody()
+	require.NoError(t, d.WithContext(ctx).Exec("CREATE TABLE visits (n int)").Error)
+	own, err := readsplit.Config{}.ParseToken(tokenOf(t, ctx))
+	require.NoError(t, err)
+	for name, token := range map[string]string{
+		"rubbish": "rubbish",
+		// A cluster that was replaced by another: each token carries the position on.
+		"of a cluster that is gone": encoded(t, own, func(t *readsplit.Token) { t.Positions[0].System++ }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			var last policy.Reason
+			eventually(t, "the doubt to end", func() bool {
+				s := readsplit.NewSession()
+				s.Join(token)
+				ctx := readsplit.WithSession(t.Context(), s)
+				tx := d.WithContext(ctx).Raw("SELECT 1").Scan(new(int))
+				require.NoError(t, tx.Error)
+				decision, _ := readsplit.DecisionOf(tx)
+				last = decision.Reason
+				var err error
+				token, err = s.Token(t.Context())
+				require.NoError(t, err)
+				if time.Since(began) < window-200*time.Millisecond {
+					require.Equal(t, policy.ReasonUnsure, last, "within the window")
+				}
+				return decision.Replica
+			})
+			require.Less(t, time.Since(began), 5*window)
+		})
+	}
 }
 
 // A process that knows one database hands on the positions of the others.

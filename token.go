@@ -116,6 +116,33 @@ func (s *Session) Export(ctx context.Context) (Token, error) {
 	return t, nil
 }
 
+// Text returns what Token would have said when Export or ExportNow returned t: what
+// happened since, here or in code without a session that s covers, is left for the next
+// token instead of making this one unsure.
+func (s *Session) Text(t Token) string {
+	if len(t.Positions) == 0 && t.Unsure.IsZero() {
+		return s.among("")
+	}
+	for _, l := range byRank(s.ledgers()) {
+		if keys := l.plugin.Load().keys; keys != nil {
+			if text, err := keys.Encode(t); err == nil {
+				return s.among(text)
+			}
+			break // t is none that s has made
+		}
+	}
+	return s.TokenNow()
+}
+
+// byRank puts those ledgers first that know their database: a position
+// of theirs can stand for a plugin that does not know over which database it is.
+func byRank(ledgers []*ledger) []*ledger {
+	slices.SortStableFunc(ledgers, func(a, b *ledger) int {
+		return cmp.Compare(a.plugin.Load().rank(), b.plugin.Load().rank())
+	})
+	return ledgers
+}
+
 // Changed reports whether Token would say something else than what was joined: s has
 // written, or read where that counts, or a token that was joined was not accepted as
 // it came. It asks no server.
@@ -184,12 +211,7 @@ func (s *Session) token(ctx context.Context, deadline time.Time) (t Token, keys 
 	for _, l := range ledgers {
 		later(&t.Expires, now.Add(l.plugin.Load().cfg.TokenLifetime))
 	}
-	// Those that know their database first: a position of theirs can stand for a
-	// plugin that does not know over which database it is.
-	slices.SortStableFunc(ledgers, func(a, b *ledger) int {
-		return cmp.Compare(a.plugin.Load().rank(), b.plugin.Load().rank())
-	})
-	for _, l := range ledgers {
+	for _, l := range byRank(ledgers) {
 		rt := l.plugin.Load()
 		if rt.keys == nil {
 			continue // never initialised

@@ -90,3 +90,41 @@ func TestTokenOfTwoHistoriesIsUnsure(t *testing.T) {
 		assert.Less(t, len(text), 200)
 	}
 }
+
+// A process has two databases and has not reached the primary of one of them yet: a
+// position that nobody knows may be of that one, though the token names the other too.
+func TestPositionOfAPrimaryThatWasNotReachedYet(t *testing.T) {
+	made := func(start bool) *router {
+		rt := &router{keys: &session.Keys{}, watched: true, plugin: &Plugin{}}
+		rt.self = []*router{rt}
+		rt.cfg.StickyWindow, rt.cfg.TokenLifetime = 5*time.Second, time.Minute
+		rt.monitor = monitor.New(monitor.Config{
+			Primary:     monitor.Target{Name: primaryName, Source: invented{always(1)}},
+			SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
+		})
+		if start {
+			rt.monitor.Start()
+			t.Cleanup(rt.monitor.Close)
+		}
+		plugins.add(rt)
+		t.Cleanup(func() { plugins.remove(rt) })
+		return rt
+	}
+	reached, other := made(true), made(false)
+	require.True(t, other.history().Zero())
+	here := lsn.Position{History: reached.history(), LSN: 77}
+	there := place(here.System+1, 1, 5)
+	for name, c := range map[string]struct {
+		positions []lsn.Position
+		unsure    bool
+	}{
+		"of the one that was reached": {[]lsn.Position{here}, false},
+		"of both":                     {[]lsn.Position{here, there}, true},
+	} {
+		s := NewSession()
+		s.JoinToken(Token{Positions: c.positions})
+		require.Equal(t, here, s.ledgerOf(reached).claim.load().Position, name)
+		require.Zero(t, s.ledgerOf(reached).claim.load().Unsure, name)
+		assert.Equal(t, c.unsure, !s.ledgerOf(other).claim.load().Unsure.IsZero(), name)
+	}
+}

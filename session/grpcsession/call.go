@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/session"
 )
 
 // call is one call on a server, and what its session was told.
@@ -14,6 +15,7 @@ type call struct {
 	session *readsplit.Session
 	ctx     context.Context // as the call came
 	user    string          // in the store; "" is not known
+	owed    *session.Token  // what the store lacks of the user; nil: nothing
 	told    int             // tokens that came
 }
 
@@ -31,7 +33,7 @@ func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *
 	for _, token := range metadata.ValueFromIncomingContext(ctx, Key) {
 		if c.told++; c.told > maxJoined {
 			s.counters.tooMany.Add(1)
-			c.session.Doubt()
+			c.session.DoubtAlone()
 			break
 		}
 		if token != nothing {
@@ -44,7 +46,7 @@ func (s *Sessions) begin(ctx context.Context, method string) (context.Context, *
 		c.session.CoverUnscoped()
 		if len(metadata.ValueFromIncomingContext(ctx, attempts)) > 0 {
 			// gRPC itself calls again, and what earlier attempts answered is lost.
-			c.session.Doubt()
+			c.session.DoubtAlone()
 		}
 	}
 	return s.marked(readsplit.WithSession(ctx, c.session), method), c

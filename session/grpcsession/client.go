@@ -74,7 +74,7 @@ func (c *caller) lost() {
 	}
 	c.of.counters.lost.Add(1)
 	if c.of.opts.Peer == "" {
-		c.session.Doubt()
+		c.session.DoubtAlone() // whoever sent the request that led to the call can break it off
 	}
 	c.session.JoinAnswer("", session.Bundle{}.Lose(c.of.opts.Peer).String())
 }

@@ -11,7 +11,7 @@ import (
 type Sessions struct {
 	opts     Options
 	counters counters
-	doubts   doubts
+	debts    debts
 }
 
 // New returns sessions that travel as o says. The error lists every problem of o.

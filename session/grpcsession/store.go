@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/readsplit/readsplit/session"
 )
 
 // recall joins what the store has of the user who calls.
@@ -19,20 +21,26 @@ func (c *call) recall() {
 	defer cancel()
 	t, err := o.Store.Load(ctx, c.user)
 	switch {
-	case err != nil:
+	case err == nil:
+		c.session.JoinToken(t)
+	case c.ctx.Err() != nil: // the caller has gone, or gave it no time
+		c.session.DoubtAlone()
+	default:
 		c.of.counters.store.Add(1)
 		c.session.Doubt()
-	case c.of.doubts.has(c.user):
-		c.session.JoinToken(t)
-		c.session.Doubt()
-	default:
-		c.session.JoinToken(t)
+	}
+	var lost bool
+	if c.owed, lost = c.of.debts.of(c.user); c.owed != nil {
+		c.session.JoinToken(*c.owed)
+	}
+	if lost {
+		c.session.DoubtAlone() // this process knows what it wrote
 	}
 }
 
 // keep gives the store what the session must see. Where the store does not take it,
-// the answer says "unsure", and this process keeps the user in doubt by itself: the
-// next call may come without metadata.
+// the answer says "unsure", and this process remembers it by itself: the next call may
+// come without metadata, and tells the store.
 func (c *call) keep() {
 	o := &c.of.opts
 	if o.Store == nil || c.user == "" {
@@ -48,50 +56,69 @@ func (c *call) keep() {
 		return
 	}
 	if o.Store.Advance(ctx, c.user, t) == nil {
+		c.of.debts.paid(c.user, c.owed)
 		return
 	}
 	c.of.counters.store.Add(1)
-	c.session.Doubt()
-	c.of.doubts.add(c.user, c.session.ExportNow().Unsure)
+	c.session.DoubtAlone()
+	c.of.debts.add(c.user, c.session.ExportNow())
 }
 
-// mostDoubts bounds the users that are remembered; beyond it everybody is in doubt.
-const mostDoubts = 4096
+// mostDebtors bounds the users that are remembered; beyond it everybody is in doubt.
+const mostDebtors = 4096
 
-// doubts are users of whom the store does not know everything.
-type doubts struct {
+// debts are what the store does not know of its users.
+type debts struct {
 	mu       sync.Mutex
-	users    map[string]time.Time // until when
-	everyone time.Time
+	users    map[string]*session.Token
+	everyone time.Time // until when
 }
 
-func (d *doubts) has(user string) bool {
+// of returns what the store lacks of a user; lost says that it may be more.
+func (d *debts) of(user string) (owed *session.Token, lost bool) {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return now.Before(d.everyone) || now.Before(d.users[user])
+	if owed = d.users[user]; owed != nil && !now.Before(owed.Expires) {
+		owed = nil
+	}
+	return owed, now.Before(d.everyone)
 }
 
-func (d *doubts) add(user string, until time.Time) {
+// add remembers t until it counts no longer: when its doubt is over, the position that
+// the store lacks is still needed.
+func (d *debts) add(user string, t session.Token) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.users == nil {
-		d.users = make(map[string]time.Time)
+		d.users = make(map[string]*session.Token)
 	}
-	if len(d.users) >= mostDoubts {
+	if len(d.users) >= mostDebtors {
 		now := time.Now()
-		for u, t := range d.users {
-			if !now.Before(t) {
+		for u, have := range d.users {
+			if !now.Before(have.Expires) {
 				delete(d.users, u)
 			}
 		}
 	}
-	switch _, known := d.users[user]; {
-	case !known && len(d.users) >= mostDoubts:
-		if until.After(d.everyone) {
-			d.everyone = until
+	have := d.users[user]
+	if have == nil && len(d.users) >= mostDebtors {
+		if t.Unsure.After(d.everyone) {
+			d.everyone = t.Unsure
 		}
-	case until.After(d.users[user]):
-		d.users[user] = until
+		return
+	}
+	if have != nil {
+		t = t.Merge(*have)
+	}
+	d.users[user] = &t
+}
+
+// paid forgets what the store has taken after all, unless it is more by now.
+func (d *debts) paid(user string, owed *session.Token) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if owed != nil && d.users[user] == owed {
+		delete(d.users, user)
 	}
 }

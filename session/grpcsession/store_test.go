@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,60 @@ func TestStore(t *testing.T) {
 	require.Len(t, trailer[grpcsession.Key], 1)
 	st.setDown(false)
 	assert.Equal(t, "2 on primary", count(t, as("eve"), plain[0]), "this process knows that the store does not")
+}
+
+// impatient is a store that answers nobody, and returns when its context ends.
+type impatient struct{ session.Store }
+
+func (impatient) Load(ctx context.Context, _ string) (session.Token, error) {
+	<-ctx.Done()
+	return session.Token{}, ctx.Err()
+}
+
+func (impatient) Advance(context.Context, string, session.Token) error { return nil }
+
+// What a caller can do as often as it likes is a doubt of its own call. Reads without a
+// session in the same process are not bound by it.
+func TestCallersMakeNobodyElseDoubt(t *testing.T) {
+	own := sessions(t, grpcsession.Options{Store: impatient{}, User: func(ctx context.Context) string {
+		if len(metadata.ValueFromIncomingContext(ctx, "slow")) > 0 {
+			return "ann"
+		}
+		return ""
+	}})
+	begun := make(chan struct{}, 1)
+	inside := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		if len(metadata.ValueFromIncomingContext(ctx, "slow")) > 0 {
+			begun <- struct{}{}
+		}
+		return handler(ctx, req)
+	})
+	shops, conns, _ := two(t, append(own.ServerOptions(), inside)...)
+	plain := dial(t, conns[0].Target())
+	elsewhere := func() string {
+		found, err := shops[0].count(t.Context())
+		require.NoError(t, err)
+		return found.Value
+	}
+	require.Equal(t, "0 on replica1", elsewhere())
+
+	many := t.Context()
+	for range 40 {
+		many = metadata.AppendToOutgoingContext(many, grpcsession.Key, "-")
+	}
+	assert.Equal(t, "0 on primary", count(t, many, plain))
+	assert.Equal(t, "0 on replica1", elsewhere())
+
+	again := metadata.AppendToOutgoingContext(t.Context(), "grpc-previous-rpc-attempts", "1")
+	_, err := call(again, plain, "Count", "")
+	require.NoError(t, err)
+	assert.Equal(t, "0 on replica1", elsewhere())
+
+	hurry, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "slow", "1"), 300*time.Millisecond)
+	defer cancel()
+	_, err = call(hurry, plain, "Count", "")
+	require.Error(t, err)
+	<-begun
+	assert.Equal(t, "0 on replica1", elsewhere())
+	assert.Zero(t, own.Stats().Store, "nor is the store blamed for it")
 }

@@ -9,13 +9,9 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-// carry puts the token that says t into the header of a response.
-func (s *Sessions) carry(q *request, h http.Header, t session.Token) {
-	if s.opts.Carry == None {
-		return
-	}
-	text := q.session.TokenNow()
-	if text == "" {
+// carry puts the token that says t, or its text, into the header of a response.
+func (s *Sessions) carry(q *request, h http.Header, t session.Token, text string) {
+	if s.opts.Carry == None || text == "" {
 		return
 	}
 	if !q.spoke {

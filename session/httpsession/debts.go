@@ -8,10 +8,13 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-const (
-	mostDebtors = 4096 // users of whom something is kept
-	mostDebts   = 8    // of one user
-)
+// mostDebtors is of how many users something is kept.
+const mostDebtors = 4096
+
+// mostDebts is how many debts of one user are kept apart, so that each can be paid by
+// the response that knows it. More become one: a user who sends ten forms at once must
+// not put everybody in doubt.
+const mostDebts = 8
 
 // debts are what the store has not taken: this process remembers it, so that what a
 // user wrote here they see here although the store is down. The next response to them
@@ -38,8 +41,9 @@ func (d *debts) of(user string) (owed []*debt, lost bool) {
 	return owed, now.Before(d.forgotten)
 }
 
-// owe remembers t. Where there is no room, everybody is in doubt until the time by
-// which replicas have it.
+// owe remembers t, and returns what pays it. It returns nil where that says more than t,
+// and is left to whoever is told of it. Where there is no room, everybody is in doubt
+// until the time by which replicas have it.
 func (d *debts) owe(user string, t session.Token, until time.Time) *debt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,14 +55,21 @@ func (d *debts) owe(user string, t session.Token, until time.Time) *debt {
 		d.outdated(time.Now())
 	}
 	owed := &debt{t}
-	if len(have) >= mostDebts || !known && len(d.byUser) >= mostDebtors {
+	if !known && len(d.byUser) >= mostDebtors {
 		if until.After(d.forgotten) {
 			d.forgotten = until
 		}
 		return owed
 	}
-	d.byUser[user] = append(have, owed)
-	return owed
+	if len(have) < mostDebts {
+		d.byUser[user] = append(have, owed)
+		return owed
+	}
+	for _, o := range have {
+		owed.token = owed.token.Merge(o.token)
+	}
+	d.byUser[user] = []*debt{owed}
+	return nil
 }
 
 // outdated forgets what counts no longer.

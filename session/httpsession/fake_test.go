@@ -72,6 +72,8 @@ func (f *fake) Doubt() {
 	f.doubt, f.moved = true, true
 }
 
+func (f *fake) DoubtAlone() { f.Doubt() }
+
 func (f *fake) CoverUnscoped() { f.covered = true }
 
 func (f *fake) Changed() bool {
@@ -138,6 +140,8 @@ func (f *fake) ExportNow() session.Token {
 	}
 	return t
 }
+
+func (f *fake) Text(session.Token) string { return f.TokenNow() }
 
 func (f *fake) TokenNow() string {
 	f.mu.Lock()

@@ -71,6 +71,9 @@ func (q *request) arrive(r *http.Request) {
 	if o.Carry.header() {
 		for _, line := range r.Header.Values(o.Name) {
 			for token := range strings.SplitSeq(line, ",") {
+				if q.over {
+					break // a header of a megabyte has half a million
+				}
 				if token = strings.TrimSpace(token); token != "" {
 					join(token)
 					q.headers = append(q.headers, token)
@@ -79,7 +82,7 @@ func (q *request) arrive(r *http.Request) {
 		}
 	}
 	if q.over {
-		q.session.Doubt()
+		q.session.DoubtAlone() // any client can bring so many
 		q.of.counters.tooMany.Add(1)
 	}
 	if o.User != nil {
@@ -110,7 +113,7 @@ func (q *request) hurry() {
 	q.of.counters.sentTooEarly.Add(1)
 	q.of.mistake(sentTooEarly, q.place(), remedyEarly)
 	if !q.session.InTransaction() {
-		q.session.Doubt() // the session does not know of it
+		q.session.DoubtAlone() // the session does not know of it
 	}
 }
 
@@ -119,7 +122,8 @@ func (q *request) hurry() {
 func (q *request) tell(h http.Header) {
 	now := q.session.InTransaction() // no position can be had
 	changed := q.session.Changed()   // finds rows that were closed since, and so comes first
-	q.told, _ = q.session.Moves()    // before the position is captured: it covers no later ones
+	told, shown := q.session.Moves() // before the position is captured: it covers no later ones
+	q.told = told
 	did := now || q.did()
 	owes, byStore := q.owes()
 	// What the store alone has told comes from there again with the next request.
@@ -138,7 +142,11 @@ func (q *request) tell(h http.Header) {
 	}
 	if speaks {
 		q.doubt = t.Unsure
-		q.of.carry(q, h, t)
+		text := q.session.Text(t)
+		if writes, seen := q.session.Moves(); writes != told || seen != shown {
+			text = q.session.TokenNow() // the handler goes on beside its response
+		}
+		q.of.carry(q, h, t, text)
 	}
 }
 

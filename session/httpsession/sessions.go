@@ -31,6 +31,7 @@ type ledger interface {
 	Join(token string)
 	JoinToken(t session.Token)
 	Doubt()
+	DoubtAlone()
 	CoverUnscoped()
 	Changed() bool
 	Moves() (writes, shown uint64)
@@ -38,6 +39,7 @@ type ledger interface {
 	UnscopedOpen() bool
 	Export(ctx context.Context) (session.Token, error)
 	ExportNow() session.Token
+	Text(t session.Token) string
 	TokenNow() string
 }
 

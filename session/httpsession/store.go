@@ -48,13 +48,13 @@ func (q *request) recall(user string) {
 	case q.ctx.Err() == nil:
 		q.of.counters.loadFailed.Add(1)
 		q.storeFails("Load", err)
-		fallthrough
-	default: // the client has gone
 		q.session.Doubt()
+	default: // the client has gone
+		q.session.DoubtAlone()
 	}
 	var lost bool
 	if q.debts, lost = q.of.debts.of(user); lost {
-		q.session.Doubt()
+		q.session.DoubtAlone() // this process knows what it wrote
 	}
 	for _, d := range q.debts {
 		q.session.JoinToken(d.token)
@@ -124,12 +124,14 @@ func (q *request) keep(t session.Token) (says session.Token, doubtful bool) {
 	if !did && len(q.debts) == 0 {
 		return t, false // the client brings it again
 	}
-	q.session.Doubt()
+	q.session.DoubtAlone() // this process knows what it wrote
 	doubt := q.session.ExportNow()
 	if did {
 		owed := q.of.debts.owe(q.user, t, doubt.Unsure)
 		q.of.debts.paid(q.user, q.debts) // t says what they said
-		q.debts = []*debt{owed}
+		if q.debts = nil; owed != nil {
+			q.debts = []*debt{owed}
+		}
 	}
 	return doubt, true
 }

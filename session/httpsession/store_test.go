@@ -260,14 +260,31 @@ func TestWhatTheStoreLacksIsBounded(t *testing.T) {
 	require.Len(t, d.byUser, mostDebtors)
 	_, lost = d.of("carol")
 	require.True(t, lost)
-	for range mostDebts + 3 {
-		d.owe("ann", token, now.Add(time.Minute))
+	d.paid("ann", owed)
+	require.NotContains(t, d.byUser, "ann")
+}
+
+// One user with more of them than are kept apart puts nobody else in doubt: they become
+// one, which is paid by nobody who knows but a part of it.
+func TestWhatTheStoreLacksOfOneUserBecomesOne(t *testing.T) {
+	var d debts
+	end := time.Now().Add(time.Hour)
+	of := func(i int) session.Token {
+		return session.Token{Issued: end.Add(-time.Hour), Expires: end, Positions: []lsn.Position{{History: lsn.History{System: 1, Timeline: 1, Incarnation: 1}, LSN: lsn.LSN(i)}}}
 	}
-	owed, _ = d.of("ann")
-	require.Len(t, owed, mostDebts)
-	d.paid("ann", owed[1:])
-	left, _ := d.of("ann")
-	require.Equal(t, owed[:1], left)
+	for i := range mostDebts {
+		d.owe("ann", of(100-i), end)
+	}
+	before, _ := d.of("ann")
+	require.Len(t, before, mostDebts)
+	require.Nil(t, d.owe("ann", of(1), end), "it says more than the response that owes it")
+	d.paid("ann", before)
+	owed, lost := d.of("ann")
+	require.False(t, lost)
+	require.Len(t, owed, 1)
+	require.Equal(t, of(100).Positions, owed[0].token.Positions)
+	_, lost = d.of("bob")
+	require.False(t, lost)
 	d.paid("ann", owed)
 	require.NotContains(t, d.byUser, "ann")
 }
