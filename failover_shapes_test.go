@@ -60,7 +60,7 @@ func TestFailoverHostsOfTheDSN(t *testing.T) {
 		d := &testDB{cluster: c, name: made.name, log: &logRecorder{}}
 		d.DB, err = gorm.Open(postgres.Open(dsn), &gorm.Config{DisableAutomaticPing: true, Logger: d.log})
 		require.NoError(t, err)
-		d.plugin = readsplit.New(readsplit.Config{SampleTimeout: time.Second})
+		d.plugin = readsplit.New(readsplit.Config{})
 		require.NoError(t, d.Use(d.plugin))
 		t.Cleanup(func() {
 			require.NoError(t, d.plugin.Close(limit(t)))

@@ -32,10 +32,30 @@ func (c followConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		ctx, cancel = context.WithTimeout(ctx, dialLimit)
 		defer cancel()
 	}
+	var first <-chan time.Time
 	for {
 		t := c.f.aim()
 		if t.err != nil {
 			c.f.watch.Poke()
+			if c.f.watch.Outcome().State != failover.Unknown {
+				return nil, t.err
+			}
+			// Nobody has been heard of yet: the process has just started, on a machine
+			// that is busy, or beside a host that does not answer. One round of
+			// questions is waited for.
+			if first == nil {
+				timer := time.NewTimer(c.f.of.cfg.SampleTimeout)
+				defer timer.Stop()
+				first = timer.C
+			}
+			select {
+			case <-t.life.Done():
+				if !errors.Is(context.Cause(t.life), errClosedPool) {
+					continue
+				}
+			case <-first:
+			case <-ctx.Done():
+			}
 			return nil, t.err
 		}
 		h, err := c.f.connect(ctx, t, c.settings)

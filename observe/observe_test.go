@@ -31,8 +31,8 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []observe.CaptureObserver{log}, o.Captures)
 	assert.Equal(t, []observe.TokenObserver{onlyTokens{}}, o.Tokens)
 
-	_, err = observe.Of(ring, nil, 5, observe.Ring{})
-	for _, part := range []string{"[1] is a <nil>", "[2] is a int", "[3] is a observe.Ring", "pointer receiver"} {
+	_, err = observe.Of(ring, nil, 5, observe.Ring{}, (*observe.Ring)(nil))
+	for _, part := range []string{"[4] is a nil *observe.Ring", "[1] is a <nil>", "[2] is a int", "[3] is a observe.Ring", "pointer receiver"} {
 		assert.ErrorContains(t, err, part)
 	}
 	assert.NotContains(t, err.Error(), "[0]")

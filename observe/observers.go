@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // DecisionObserver is told of every statement outside of transactions. ctx is the
@@ -48,6 +49,10 @@ func Of(all ...any) (Observers, error) {
 	var o Observers
 	var errs []error
 	for i, one := range all {
+		if v := reflect.ValueOf(one); v.Kind() == reflect.Pointer && v.IsNil() {
+			errs = append(errs, fmt.Errorf("[%d] is a nil %T: remove it, or give what its constructor returned", i, one))
+			continue
+		}
 		heard := false
 		if x, ok := one.(DecisionObserver); ok {
 			o.Decisions, heard = append(o.Decisions, x), true

@@ -13,7 +13,8 @@ import (
 // describe makes the report of one router, without what depends on time.
 func describe(st *readsplit.Status, now time.Time) Router {
 	r := Router{
-		Name: st.Resolver, Captures: st.Captures, UnsureWrites: st.Unsure, KeepConflicting: st.KeepConflicting,
+		Reasons: []Reason{}, // no null in JSON
+		Name:    st.Resolver, Captures: st.Captures, UnsureWrites: st.Unsure, KeepConflicting: st.KeepConflicting,
 		Reads:   Reads{Replicas: st.ReplicaReads, Primary: st.PrimaryReads, Share: share(st.ReplicaReads, st.PrimaryReads)},
 		Retries: named(st.Retries), Conflicts: named(st.Conflicts),
 		Tokens: some(map[string]uint64{"refused": st.Tokens.Refused, "foreign": st.Tokens.Foreign, "expired": st.Tokens.Expired}),

@@ -46,7 +46,8 @@ func (o Options) validate() error {
 	var errs []error
 	if o.Every < 100*time.Millisecond {
 		errs = append(errs, fmt.Errorf("readsplit: status: Options.Every is %v: it must be at least 100ms (0 means 1s)", o.Every))
-	} else if o.Keep < o.Every || o.Keep > mostPoints*o.Every {
+	}
+	if o.Keep < o.Every || o.Keep > mostPoints*o.Every {
 		errs = append(errs, fmt.Errorf("readsplit: status: Options.Keep is %v: it must be from Options.Every, %v, to %d times that (0 means 10m)", o.Keep, o.Every, mostPoints))
 	}
 	return errors.Join(errs...)

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -44,7 +45,11 @@ type counts struct {
 // the field, the value and the rule.
 func New(plugin *readsplit.Plugin, o Options) (*Page, error) {
 	o = o.withDefaults()
-	if err := o.validate(); err != nil {
+	err := o.validate()
+	if plugin == nil {
+		err = errors.Join(errors.New("readsplit: status: the plugin is nil: give New what readsplit.New returned"), err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p := &Page{

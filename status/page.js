@@ -125,7 +125,7 @@ function server(r, s, may) {
   set(v.behind, s.primary ? '–' : bytes(s.behind_bytes));
   set(v.rate, number(s.reads_per_second));
   set(v.flight, s.primary ? '–' : String(s.in_flight));
-  set(v.pool, s.pool.InUse + ' of ' + (s.pool.Max || '∞'));
+  set(v.pool, s.pool.in_use + ' of ' + (s.pool.max || '∞'));
   set(v.position, s.position ?? '–');
   const hidden = s.primary;
   c.svg.style.display = c.axis.style.display = hidden ? 'none' : '';

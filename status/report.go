@@ -66,8 +66,11 @@ type Server struct {
 
 // Pool is the use of one server's connection pool.
 type Pool struct {
-	Open, InUse, Idle, Max int
-	Waits                  int64
+	Open  int   `json:"open"`
+	InUse int   `json:"in_use"`
+	Idle  int   `json:"idle"`
+	Max   int   `json:"max"` // 0: no limit
+	Waits int64 `json:"waits"`
 }
 
 // Reads is who serves reads outside of transactions.

@@ -251,6 +251,10 @@ func TestOptions(t *testing.T) {
 		_, err := status.New(readsplit.New(readsplit.Config{}), o)
 		require.ErrorContains(t, err, text)
 	}
+	_, err := status.New(nil, status.Options{Every: 1, Keep: 1})
+	for _, part := range []string{"the plugin is nil", "Options.Every is 1ns"} {
+		require.ErrorContains(t, err, part)
+	}
 }
 
 // A page of a plugin that is not in use yet shows what there is: nothing.

@@ -47,6 +47,7 @@ func OneServer(h http.Handler) http.Handler {
 }
 
 func marked(h http.Handler, mark func(ctx context.Context) context.Context) http.Handler {
+	there(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
 		if with := mark(ctx); with != ctx {
@@ -54,4 +55,12 @@ func marked(h http.Handler, mark func(ctx context.Context) context.Context) http
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// there panics where an application has no handler: at its start, as net/http does, and
+// not with each request.
+func there(h http.Handler) {
+	if h == nil {
+		panic("readsplit: httpsession: the handler is nil: give the one that serves the requests")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -124,6 +125,8 @@ func (o Options) validate(p *problems) {
 		p.add("Hold is %d: it must be at most %d bytes, or -1 to keep nothing back (0 means the default)", o.Hold, maxHold)
 	}
 	switch {
+	case reflect.ValueOf(o.Store).Kind() == reflect.Pointer && reflect.ValueOf(o.Store).IsNil():
+		p.add("Store is a nil %T: leave it out, or give what its constructor returned", o.Store)
 	case o.Store == nil && o.User != nil:
 		p.add("User is set, but Store is nil: there is nothing to ask about users; set Store, or leave User out")
 	case o.Store == nil && o.Carry == None:

@@ -207,3 +207,15 @@ func TestHandlerInsideAHandler(t *testing.T) {
 	assert.Equal(t, "1", rec.Result().Header.Get("X-Marked"))
 	assert.Zero(t, inner.Stats().Requests)
 }
+
+// What cannot work is said when the application starts, not by each request.
+func TestNothingIsSaidAtOnce(t *testing.T) {
+	_, err := New(Options{Store: (*session.Memory)(nil)})
+	require.ErrorContains(t, err, "Store is a nil *session.Memory")
+	for name, call := range map[string]func(){
+		"Handler": func() { Handler(nil) },
+		"a mark":  func() { Fresh(nil) },
+	} {
+		require.PanicsWithValue(t, "readsplit: httpsession: the handler is nil: give the one that serves the requests", call, name)
+	}
+}

@@ -79,6 +79,7 @@ type insideKey struct{}
 // that touches the database, authentication and transactions of a request included:
 // outside of them in the chain. Where it is applied twice the outer one counts.
 func (s *Sessions) Handler(next http.Handler) http.Handler {
+	there(next)
 	watch(s)
 	routed := s.routes.around(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
