@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit/session"
 )
 
 func none(*http.Request) string { return "" }
