@@ -101,11 +101,12 @@ func TestMatrix(t *testing.T) {
 		marked(l, setup{session: true}, m)
 	}
 	l.close(t)
-	for name := range knownWrong {
-		require.True(t, broken[name], "%q is right now: remove it from knownWrong", name)
+	if !testing.Short() {
+		for name := range knownWrong {
+			require.True(t, broken[name], "%q is right now: remove it from knownWrong", name)
+		}
+		book.compare(t, filepath.Join("testdata", "matrix.txt"))
 	}
-
-	book.compare(t, filepath.Join("testdata", "matrix.txt"))
 	line := fmt.Sprintf("matrix: cells=%d wrong=%d", ran, wrong)
 	if n := len(knownWrong); n > 0 {
 		line += fmt.Sprintf(" known_wrong=%d", n)

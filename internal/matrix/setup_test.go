@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/readsplit/readsplit"
@@ -17,11 +18,17 @@ type setup struct {
 }
 
 // setups are all combinations. The first is the one that the transcript shows.
+//
+// In the short form of make test they are half of them: each setting, and each pair of
+// two settings, is there.
 func setups() []setup {
 	var all []setup
 	for _, prepared := range []bool{false, true} {
 		for _, skipTx := range []bool{false, true} {
 			for _, session := range []bool{false, true} {
+				if odd := (prepared != skipTx) != session; odd && testing.Short() {
+					continue
+				}
 				all = append(all, setup{prepared, skipTx, session})
 			}
 		}
