@@ -70,8 +70,12 @@ const readersSelect = "n, current_setting('cluster_name') AS server"
 // running counts the reads of users that a server works on.
 const running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT n, current_setting%'"
 
-// ordinary are the reads of a user after each write.
-const ordinary = 10
+// ordinary are the reads of a user after each write, and thinks is the pause after each:
+// sixteen who never pause take all of two processors, and what is tested comes late.
+const (
+	ordinary = 10
+	thinks   = 3 * time.Millisecond
+)
 
 // startUsers starts n users. Every eighth has no session: it is the process. mark
 // marks their reads. Every fourth reads slowly, so that some reads are under way
@@ -160,6 +164,11 @@ func (u *users) use(writes, reads context.Context, id int) {
 			}
 			u.mu.Unlock()
 			u.reads.Add(1)
+			select {
+			case <-u.stop:
+				return
+			case <-time.After(thinks):
+			}
 		}
 	}
 }
