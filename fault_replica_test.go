@@ -87,8 +87,10 @@ func TestFaultRecoveryConflict(t *testing.T) {
 		u := startUsers(t, d, 16, nil)
 		eventually(t, "reads to be cancelled", func() bool {
 			require.NoError(t, d.Exec("VACUUM counters").Error)
-			return inLog(t, r, cancelled) > before+3 && u.reads.Load() > 100 &&
-				d.plugin.Status().Retries[retry.CauseRecoveryConflict] > 3
+			// Not more often: from then on the text is read elsewhere
+			// (TestStatementThatKeepsConflicting).
+			return inLog(t, r, cancelled) >= before+2 && u.reads.Load() > 100 &&
+				d.plugin.Status().Retries[retry.CauseRecoveryConflict] >= 2
 		})
 		u.right(t)
 		assert.Zero(t, u.lost.Load())

@@ -1,6 +1,7 @@
 package frameworks
 
 import (
+	"context"
 	"io"
 	"net/http"
 
@@ -20,13 +21,13 @@ func Fiber(s *Shop, sessions *httpsession.Sessions) *fiber.App {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Use(recover.New())
 	// Of net/http, and so before fiberSessions: it has sessions of its own.
-	app.Post("/stream", adaptor.HTTPHandler(sessions.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	app.Post("/stream", adaptor.HTTPHandler(fiberDetached(sessions.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Order(r.Context(), "streamed"); err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		}
 		_, _ = io.WriteString(w, "one two")
-	}))))
+	})))))
 	app.Use(fiberSessions(sessions))
 	list := func(c *fiber.Ctx) error {
 		found, err := s.Orders(c.UserContext())
@@ -57,6 +58,7 @@ func fiberSessions(sessions *httpsession.Sessions) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		r = r.WithContext(c.UserContext()) // see fiberDetached
 		w := header{}
 		// Deferred: a panic that is recovered from outside has an answer too.
 		defer func() {
@@ -73,6 +75,15 @@ func fiberSessions(sessions *httpsession.Sessions) fiber.Handler {
 		})).ServeHTTP(w, r)
 		return err
 	}
+}
+
+// fiberDetached gives a handler a context that ends with no server. The one that the
+// adaptor makes is fasthttp's own of the request: its Done races with Shutdown, and it
+// is used again for the next request.
+func fiberDetached(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
+	})
 }
 
 // header is an http.ResponseWriter that nobody writes to.
