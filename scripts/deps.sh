@@ -166,24 +166,33 @@ if ! found=$(find_postgres); then
 fi
 item postgresql "$found"
 
-# --- Redis, for the store of session/redisstore. Debian's package starts a server of its own, on
-# the port that everybody expects a real one on. It is told not to, now and at the next start.
-install_redis() {
+# --- Redis, for the store of session/redisstore, and Prometheus, for the alerts and the dashboard.
+# Debian's packages start servers of their own, on the ports that everybody expects real ones on.
+# They are told not to, now and at the next start.
+
+# install_stopped ITEM PACKAGE
+install_stopped() {
 	policy=/usr/sbin/policy-rc.d
 	if [ ! -e "$policy" ] && command -v apt-get >/dev/null; then
 		trap 'as_root rm -f "$policy"; rm -f "$log"' EXIT
 		printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
 		as_root chmod 755 "$policy"
-		apt redis redis-server
+		apt "$1" "$2"
 		as_root rm -f "$policy"
 		trap 'rm -f "$log"' EXIT
 	else
-		apt redis redis-server
+		apt "$1" "$2"
 	fi
 	if command -v systemctl >/dev/null; then
-		as_root systemctl disable redis-server >"$log" 2>&1 || true # where no systemd runs, none starts it
+		as_root systemctl disable "$2" >"$log" 2>&1 || true # where no systemd runs, none starts it
 	fi
 }
 
-command -v redis-server >/dev/null || install_redis
+command -v redis-server >/dev/null || install_stopped redis redis-server
 item redis "$(command -v redis-server) ($(redis-server --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p'))"
+
+for program in prometheus promtool; do
+	command -v $program >/dev/null || install_stopped prometheus prometheus
+	command -v $program >/dev/null || fail prometheus "was installed, and there is still no $program in PATH"
+done
+item prometheus "$(command -v prometheus) ($(prometheus --version 2>&1 | sed -n 's/^prometheus, version \([0-9.]*\).*/\1/p'))"

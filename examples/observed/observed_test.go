@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit/testenv"
+)
+
+const (
+	every = 200 * time.Millisecond // between two looks of Prometheus
+	// minute is how long a minute of the rules is here: "for: 5m" is two seconds and a
+	// half, and [5m] a dozen looks.
+	minute = 500 * time.Millisecond
+	docs   = "../../docs"
+)
+
+// TestAlertsAndDashboard: Prometheus understands each expression of both files and has
+// an answer to it; each alert fires when what it is about happens, and no other; and it
+// ends with it.
+func TestAlertsAndDashboard(t *testing.T) {
+	t.Parallel()
+	x := observedShop(t)
+	asked := expressions(t)
+	for expression := range quiet {
+		require.Contains(t, asked, expression, "it is expected to be quiet, and in neither file")
+	}
+
+	// Health.
+	var spoken []string
+	for _, e := range asked {
+		if quiet[e] == "" {
+			spoken = append(spoken, e)
+		}
+	}
+	x.speak(t, spoken...)
+	x.firing(t)
+
+	// A replica is gone, and somebody has thrown the kill switch and forgotten it.
+	x.does(t, "kill replica1", "switch")
+	fired := x.firing(t, "ReadsplitServerOut replica1 ticket", "ReadsplitPrimaryCarriesReads page")
+	assert.Contains(t, fired["ReadsplitServerOut replica1 ticket"].Annotations["summary"], "replica1 serves nothing to 1 process(es) of shop")
+	assert.Contains(t, fired["ReadsplitServerOut replica1 ticket"].Annotations["description"], "down (1)")
+	assert.Contains(t, fired["ReadsplitPrimaryCarriesReads page"].Annotations["description"], " kill_switch (")
+	x.speak(t, quietUntil("an alert")...)
+	x.does(t, "undo")
+	x.firing(t)
+
+	// Both replicas are paused: the primary carries all reads that its budget admits, and
+	// users get errors for the others.
+	x.does(t, "pause replica1", "pause replica2")
+	fired = x.firing(t, "ReadsplitServerOut replica1 ticket", "ReadsplitServerOut replica2 ticket", "ReadsplitPrimaryCarriesReads page", "ReadsplitReadsRefused page")
+	assert.Contains(t, fired["ReadsplitServerOut replica2 ticket"].Annotations["description"], "paused (1)")
+	assert.Contains(t, fired["ReadsplitReadsRefused page"].Annotations["description"], "lagging (")
+	x.does(t, "undo")
+	x.firing(t)
+
+	// Reports stand in the way of replay.
+	conflicts := quietUntil("a conflict")
+	require.NotEmpty(t, conflicts)
+	for !x.spoken(t, conflicts...) {
+		_, err := x.cluster.Primary().DB().ExecContext(x.limit, "BEGIN; LOCK TABLE orders IN ACCESS EXCLUSIVE MODE; COMMIT")
+		require.NoError(t, err)
+		require.NoError(t, x.limit.Err(), "no conflict was seen")
+	}
+}
+
+// quiet are the expressions to which there is rightly no answer in health, and what it
+// takes.
+var quiet = map[string]string{
+	// Counters that begin with the first of what they count.
+	`sum by (readsplit_server_name, readsplit_retry_cause) (rate(readsplit_retries_total{job=~".*",readsplit_resolver_name=~".*",readsplit_server_name=~".*"}[2s]))`:            "a conflict",
+	`sum by (readsplit_conflict_kind) (rate(readsplit_conflicts_total{job=~".*",readsplit_resolver_name=~".*"}[2s]))`:                                                           "a conflict",
+	`sum by (readsplit_server_name, readsplit_conflict_kind) (rate(readsplit_server_conflicts_total{job=~".*",readsplit_resolver_name=~".*",readsplit_server_name=~".*"}[2s]))`: "SEE",
+	// Marks on a plot, where an alert fired.
+	`ALERTS{alertname=~"Readsplit.+",alertstate="firing",job=~".*"}`: "an alert",
+}
+
+func quietUntil(what string) (found []string) {
+	for expression, until := range quiet {
+		if until == what {
+			found = append(found, expression)
+		}
+	}
+	return found
+}
+
+// watched is a shop with people in it, and a Prometheus that looks at it.
+type watched struct {
+	cluster    *testenv.Cluster
+	prometheus *server
+	desk       *desk
+	limit      context.Context
+}
+
+func observedShop(t *testing.T) *watched {
+	limit, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	x := &watched{cluster: testenv.Start(t, testenv.Setting("max_standby_streaming_delay", "0")), limit: limit}
+	shop, err := start(stage(x.cluster, slog.New(slog.NewTextHandler(t.Output(), nil))))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, shop.close(context.Background())) })
+	rules, err := os.ReadFile(filepath.Join(docs, "alerts.yml"))
+	require.NoError(t, err)
+	x.prometheus, err = prometheusServer(limit, t.TempDir(), shop.url, hurried(rules, minute), every)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, x.prometheus.close()) })
+	t.Cleanup(welcome(shop.url, customers).home)
+	x.desk = &desk{cluster: x.cluster, plugin: shop.plugin, out: io.Discard}
+	return x
+}
+
+// does what a person would type.
+func (x *watched) does(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		_, err := x.desk.obey(x.limit, strings.Fields(line))
+		require.NoError(t, err)
+	}
+}
+
+// speak waits until there is an answer to each expression.
+func (x *watched) speak(t *testing.T, all ...string) {
+	t.Helper()
+	for _, expression := range all {
+		x.eventually(t, func() (bool, string) {
+			return x.spoken(t, expression), "no answer to " + expression
+		})
+	}
+}
+
+// spoken reports whether there is an answer to each expression now. NaN is none.
+func (x *watched) spoken(t *testing.T, all ...string) bool {
+	t.Helper()
+	for _, expression := range all {
+		found, err := x.prometheus.query(x.limit, expression)
+		require.NoError(t, err, expression)
+		if !slices.ContainsFunc(found, func(s series) bool { return s.Value[1] != "NaN" }) {
+			return false
+		}
+	}
+	return true
+}
+
+// firing waits until exactly these alerts are pending or firing, and all of them are
+// firing, and returns them. They are named by their name, the server, and the severity.
+func (x *watched) firing(t *testing.T, want ...string) map[string]alert {
+	t.Helper()
+	slices.Sort(want)
+	now := map[string]alert{}
+	x.eventually(t, func() (bool, string) {
+		alerts, err := x.prometheus.alerts(x.limit)
+		require.NoError(t, err)
+		clear(now)
+		all := true
+		for _, a := range alerts {
+			name := strings.Join(strings.Fields(a.Labels["alertname"]+" "+a.Labels["readsplit_server_name"]+" "+a.Labels["severity"]), " ")
+			now[name] = a
+			all = all && a.State == "firing"
+		}
+		names := slices.Sorted(maps.Keys(now))
+		return all && slices.Equal(names, want), fmt.Sprintf("active are %q, all firing: %v; and these should fire: %q", names, all, want)
+	})
+	return now
+}
+
+func (x *watched) eventually(t *testing.T, done func() (bool, string)) {
+	t.Helper()
+	tick := time.NewTicker(every / 4)
+	defer tick.Stop()
+	for {
+		ok, problem := done()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-x.limit.Done():
+			require.FailNow(t, problem)
+		}
+	}
+}
+
+// TestRun: what a person sees who starts it, and ends it.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out := &screen{until: "Ctrl-C ends.", then: cancel}
+	var errOut screen
+	require.NoError(t, run(ctx, []string{"-hurry", "-docs", docs}, strings.NewReader("hello\n"), out, &errOut))
+	assert.Contains(t, out.String(), "/readsplit/")
+	assert.Contains(t, out.String(), "/alerts")
+	require.ErrorContains(t, run(ctx, []string{"-docs", t.TempDir()}, nil, out, &errOut), "-docs")
+	require.Error(t, run(ctx, []string{"-nothing"}, nil, out, &errOut))
+}
+
+// screen is what a person looks at, who ends the program at a word.
+type screen struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	until string
+	then  func()
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.text.Write(p)
+	if s.then != nil && strings.Contains(s.text.String(), s.until) {
+		s.then()
+	}
+	return n, err
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
