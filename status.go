@@ -20,6 +20,9 @@ type Status struct {
 	Resolver string
 	Primary  ServerStatus
 	Replicas []ServerStatus
+	// SharesPrimary says that the resolver has no primary of its own: Primary, Budget
+	// and Failover are the plugin's again, and would be counted twice.
+	SharesPrimary bool
 
 	// ReplicaReads and PrimaryReads are reads outside of transactions, by who
 	// served them.
@@ -118,6 +121,10 @@ type ServerStatus struct {
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
+	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
+	// of the database that it is used for; nil for the primary and before the first
+	// answer.
+	Conflicts map[retry.ConflictKind]uint64
 }
 
 // Status returns a snapshot. It asks no server.
@@ -145,6 +152,7 @@ func emptyStatus(resolver string) Status {
 
 func (rt *router) status() Status {
 	st := emptyStatus(rt.name)
+	st.SharesPrimary = rt.name != "" && !rt.owns()
 	now := time.Now()
 	servers := rt.replicas() // before the snapshot, which then has them all
 	snap := rt.monitor.Snapshot()
