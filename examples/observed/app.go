@@ -20,17 +20,15 @@ import (
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/otel"
-	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/session/httpsession"
 	"github.com/readsplit/readsplit/status"
 )
 
 // settings are what differs between one place and another where the shop runs.
 type settings struct {
-	primary  string            // DSN
-	replicas map[string]string // DSNs by name
-	budget   overload.Budget
-	log      *slog.Logger
+	primary string           // DSN
+	config  readsplit.Config // the replicas, and the primary's budget
+	log     *slog.Logger
 }
 
 // app is the shop as it runs: a server with its pages, /metrics, and /readsplit/.
@@ -66,15 +64,8 @@ func start(s settings) (a *app, err error) {
 
 	// 2. What listens to the plugin: metrics, a log, and a ring that the page shows.
 	ring := observe.NewRing(200)
-	cfg := readsplit.Config{
-		Observers:     []any{metrics, observe.NewLog(s.log, observe.LogOptions{}), ring},
-		PrimaryBudget: s.budget,
-		FollowPrimary: true, // when a replica is promoted, it is the primary
-		Pool:          readsplit.Pool{MaxOpen: connections},
-	}
-	for name, dsn := range s.replicas {
-		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: name, Dialector: postgres.Open(dsn)})
-	}
+	cfg := s.config
+	cfg.Observers = []any{metrics, observe.NewLog(s.log, observe.LogOptions{}), ring}
 
 	// 3. The database, and the plugin in front of it.
 	if err := a.open(s.primary, cfg); err != nil {
@@ -132,7 +123,7 @@ func (a *app) open(dsn string, cfg readsplit.Config) error {
 	if err := db.Use(a.plugin); err != nil {
 		return err
 	}
-	return db.AutoMigrate(&Order{})
+	return migrate(db)
 }
 
 // listen begins to answer on a free port.

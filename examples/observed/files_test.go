@@ -82,13 +82,13 @@ func board(t *testing.T) (d dashboard) {
 
 // chosen are the dashboard's variables with "All" chosen, and an interval that fits
 // tests.
-var chosen = strings.NewReplacer("$job", ".*", "$resolver", ".*", "$server", ".*", "$__rate_interval", "2s")
+var chosen = strings.NewReplacer("$job", ".*", "$resolver", ".*", "$server", ".*", "$__rate_interval", "4s")
 
 // expressions are those of both files, as the test asks them. What alerts are made of is
 // among them: what they compare.
 func expressions(t *testing.T) (all []string) {
 	t.Helper()
-	for _, r := range rules(t, hurried(alertsFile(t), minute)) {
+	for _, r := range rules(t, hurried(alertsFile(t), waitMinute, windowMinute)) {
 		if r.Record != "" {
 			all = append(all, r.Expr, r.Record)
 		}
@@ -185,19 +185,19 @@ func TestEveryReasonIsSorted(t *testing.T) {
 func TestHurried(t *testing.T) {
 	t.Parallel()
 	text := alertsFile(t)
-	before, after := rules(t, text), rules(t, hurried(text, time.Second))
+	before, after := rules(t, text), rules(t, hurried(text, time.Second, time.Second))
 	back := regexp.MustCompile(`(\d+)000ms`)
-	var waits []string
+	var fors []string
 	for i := range before {
 		if before[i].Alert != "" {
-			waits = append(waits, before[i].For+" "+after[i].For)
+			fors = append(fors, before[i].For+" "+after[i].For)
 		}
 		assert.NotRegexp(t, `[0-9][smhd]\]`, after[i].Expr, "a duration that is not in minutes")
 		after[i].For = back.ReplaceAllString(after[i].For, "${1}m")
 		after[i].Expr = back.ReplaceAllString(after[i].Expr, "${1}m")
 		assert.Equal(t, before[i], after[i])
 	}
-	assert.Equal(t, []string{"2m 2000ms", "5m 5000ms", "1m 1000ms"}, waits)
+	assert.Equal(t, []string{"2m 2000ms", "5m 5000ms", "1m 1000ms"}, fors)
 }
 
 // TestDashboard: Grafana is not here to say what it does not like.

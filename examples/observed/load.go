@@ -19,8 +19,8 @@ type crowd struct {
 	gone sync.WaitGroup
 }
 
-// thinks is the pause of a customer after each page.
-const thinks = 20 * time.Millisecond
+// thinks is the pause after each page.
+const thinks = 50 * time.Millisecond
 
 // welcome lets people in. Each is one goroutine; home joins them.
 func welcome(shop string, customers int) *crowd {

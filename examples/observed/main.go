@@ -24,12 +24,15 @@ import (
 	"syscall"
 	"time"
 
+	"gorm.io/driver/postgres"
+
+	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/testenv"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	switch {
@@ -56,7 +59,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return fmt.Errorf("observed: -docs names the folder of alerts.yml: %w", err)
 	}
 	if *hurry {
-		rules = hurried(rules, time.Second)
+		rules = hurried(rules, time.Second, time.Second)
 	}
 
 	cluster, err := testenv.New(ctx, testenv.Config{Version: *version})
@@ -75,7 +78,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	prometheus, err := prometheusServer(ctx, dir, shop.url, rules, time.Second)
+	prometheus, err := prometheusServer(ctx, dir, shop.url, rules)
 	if err != nil {
 		return err
 	}
@@ -105,12 +108,13 @@ const customers = 4
 // stage is the shop on a cluster. The budget is so small that two reports at the same
 // time are too many for the primary, and the second manager gets an error.
 func stage(c *testenv.Cluster, log *slog.Logger) settings {
-	s := settings{
-		primary: c.Primary().DSN(), replicas: map[string]string{}, log: log,
-		budget: overload.Budget{Reads: 1, Beyond: overload.Wait, MaxWait: 20 * time.Millisecond},
-	}
+	s := settings{primary: c.Primary().DSN(), log: log, config: readsplit.Config{
+		FollowPrimary: true, // when a replica is promoted, it is the primary
+		PrimaryBudget: overload.Budget{Reads: 1, Beyond: overload.Wait, MaxWait: 20 * time.Millisecond},
+		Pool:          readsplit.Pool{MaxOpen: connections},
+	}}
 	for _, r := range c.Replicas() {
-		s.replicas[r.Name()] = r.DSN()
+		s.config.Replicas = append(s.config.Replicas, readsplit.Replica{Name: r.Name(), Dialector: postgres.Open(r.DSN())})
 	}
 	return s
 }

@@ -35,7 +35,7 @@ const config = `
 global:
   scrape_interval: %[1]s
   scrape_timeout: %[1]s
-  evaluation_interval: %[1]s
+  evaluation_interval: %[4]s
 rule_files: [%[2]s]
 scrape_configs:
   - job_name: shop
@@ -46,9 +46,11 @@ scrape_configs:
 // listening is what Prometheus says when it has a port.
 var listening = regexp.MustCompile(`msg="Listening on".* address="?([0-9.:]+)`)
 
-// prometheusServer starts Prometheus in a folder of its own. It looks at target and at its
-// rules every so often, and returns when it is ready.
-func prometheusServer(ctx context.Context, dir, target string, rules []byte, every time.Duration) (*server, error) {
+// looks is how often Prometheus looks at the shop, and judges tells how often at its rules.
+const looks, judges = 500 * time.Millisecond, 200 * time.Millisecond
+
+// prometheusServer starts Prometheus in a folder of its own, and returns when it is ready.
+func prometheusServer(ctx context.Context, dir, target string, rules []byte) (*server, error) {
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
 		return nil, fmt.Errorf("observed: no prometheus in PATH: run scripts/deps.sh, or install it by hand: %w", err)
@@ -57,7 +59,7 @@ func prometheusServer(ctx context.Context, dir, target string, rules []byte, eve
 	if err := os.WriteFile(rulesFile, rules, 0o600); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf(config, milliseconds(every), strconv.Quote(rulesFile), strings.TrimPrefix(target, "http://"))
+	text := fmt.Sprintf(config, milliseconds(looks), strconv.Quote(rulesFile), strings.TrimPrefix(target, "http://"), milliseconds(judges))
 	if err := os.WriteFile(configFile, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

@@ -49,13 +49,22 @@ func pages(db *gorm.DB) http.Handler {
 	return mux
 }
 
-// report is as slow as reports are, about a tenth of a second, whatever there is in the
-// table: that is the time in which it stands in the way of others.
-const report = `
-	SELECT tea, count(*) AS orders
-	FROM orders, (SELECT sum(n) AS s FROM generate_series(1, 1000000) n) AS effort
-	WHERE s > 0
-	GROUP BY tea ORDER BY tea`
+// report takes a tenth of a second, as if there were years of orders: that is the time
+// in which it stands in the way of others. The function is declared STABLE, so that
+// replicas may run it.
+const report = "SELECT tea, count(*) AS orders FROM orders, years_of_orders() GROUP BY tea ORDER BY tea"
+
+const schema = `
+	CREATE OR REPLACE FUNCTION years_of_orders() RETURNS int LANGUAGE plpgsql STABLE AS
+	$$ BEGIN PERFORM pg_sleep(0.1); RETURN 1; END $$`
+
+// migrate makes what the shop needs in its database.
+func migrate(db *gorm.DB) error {
+	if err := db.AutoMigrate(&Order{}); err != nil {
+		return err
+	}
+	return db.Exec(schema).Error
+}
 
 // answer sends what was found. That the primary has no room is no fault of the shop's:
 // whoever asks may come back in a moment.
