@@ -108,6 +108,14 @@ type ServerStatus struct {
 	// Paused: an administrator paused replay. Balanced: the name answers as
 	// several servers, and is not used for reads that ask for anything.
 	Paused, Balanced bool
+	// CutOff: it has received nothing for two seconds or more, although the primary has
+	// more: the network between them, its slot or its password.
+	CutOff bool
+	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
+	// of the database that it is used for; nil for the primary and before the first
+	// answer. It is asked seldom, and not at all over a connection that is the
+	// application's own. A crash of the replica sets it back to 0.
+	Conflicts map[retry.ConflictKind]uint64
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -121,10 +129,6 @@ type ServerStatus struct {
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
-	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
-	// of the database that it is used for; nil for the primary and before the first
-	// answer.
-	Conflicts map[retry.ConflictKind]uint64
 }
 
 // Status returns a snapshot. It asks no server.

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -152,6 +153,7 @@ func (t *trackedTx) join(ctx context.Context) {
 // itself.
 func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	t.join(ctx)
+	t.router.tellInside(ctx, nil, policy.ReasonInTransaction)
 	info := t.router.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		t.insert.Store(true)

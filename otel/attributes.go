@@ -20,6 +20,7 @@ const (
 	keyConnecting = attribute.Key("readsplit.connections.server")
 	keyAttempts   = attribute.Key("readsplit.attempts")
 	keyWait       = attribute.Key("readsplit.wait")
+	keyBegins     = attribute.Key("readsplit.begins_transaction")
 
 	// Of OpenTelemetry's conventions.
 	keyPool      = attribute.Key("db.client.connection.pool.name")

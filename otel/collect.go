@@ -3,8 +3,10 @@ package otel
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
+	otelapi "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -32,8 +34,29 @@ func (x *Observer) collect(_ context.Context, o metric.Observer) error {
 	if p == nil {
 		return nil // taken back meanwhile
 	}
-	x.report(o, p.Status())
+	st := p.Status()
+	x.listening(&st)
+	x.report(o, st)
 	return nil
+}
+
+// listening says once when the plugin serves reads and tells x of none: counts that
+// stay at 0 look like an application that does nothing.
+func (x *Observer) listening(st *readsplit.Status) {
+	if x.heard.Load() {
+		return
+	}
+	reads := st.ReplicaReads + st.PrimaryReads
+	for i := range st.Resolvers {
+		reads += st.Resolvers[i].ReplicaReads + st.Resolvers[i].PrimaryReads
+	}
+	if reads == 0 {
+		return
+	}
+	// The first time, the one read that there is may be on its way to being told.
+	if x.deaf++; x.deaf == 2 {
+		otelapi.Handle(errors.New("readsplit: otel: the plugin serves reads and tells this Observer of none: put it into readsplit.Config.Observers, else what it counts itself stays at 0"))
+	}
 }
 
 // report reports what x has counted and what a plugin knows.
@@ -53,7 +76,9 @@ func (x *Observer) report(o metric.Observer, st readsplit.Status) {
 		}
 	}
 	r.process(&st)
-	x.statements.observe(o, x.in.statements, func(s statement) bool { return there[[2]string{s.resolver, s.server}] })
+	place := func(s statement) bool { return there[[2]string{s.resolver, s.server}] }
+	x.statements.observe(o, x.in.statements, place)
+	x.transactions.observe(o, x.in.transactions, place)
 	x.retries.observe(o, x.in.retries, func(f failure) bool { return there[[2]string{f.resolver, f.server}] })
 	x.tokens.observe(o, x.in.tokens, func(token) bool { return true })
 }

@@ -25,9 +25,12 @@ func told(x *Observer) map[string]func(context.Context) {
 	return map[string]func(context.Context){
 		"a read":            func(ctx context.Context) { x.ObserveDecision(ctx, read) },
 		"a read that waits": func(ctx context.Context) { x.ObserveDecision(ctx, waited) },
-		"a retry":           func(ctx context.Context) { x.ObserveRetry(ctx, failed) },
-		"a capture":         func(context.Context) { x.ObserveCapture(observe.Capture{Took: time.Millisecond}) },
-		"a token":           func(context.Context) { x.ObserveToken(observe.Token{Outcome: observe.TokenAccepted}) },
+		"inside": func(ctx context.Context) {
+			x.ObserveStatement(ctx, observe.Statement{Server: "primary", Reason: policy.ReasonInTransaction})
+		},
+		"a retry":   func(ctx context.Context) { x.ObserveRetry(ctx, failed) },
+		"a capture": func(context.Context) { x.ObserveCapture(observe.Capture{Took: time.Millisecond}) },
+		"a token":   func(context.Context) { x.ObserveToken(observe.Token{Outcome: observe.TokenAccepted}) },
 	}
 }
 

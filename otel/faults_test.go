@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestServers(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r), w.Body.String())
 		all := map[string]string{}
 		for _, s := range r.Routers[0].Servers {
-			all[s.Name] = s.State
+			all[s.Name] = strings.ReplaceAll(s.State, " ", "_")
 		}
 		return all
 	}

@@ -24,13 +24,15 @@ type Observer struct {
 	in      instruments
 	now     func() time.Time
 
-	statements tally[statement]
-	retries    tally[failure]
-	tokens     tally[token]
-	waits      *lookup[wait, []metric.RecordOption]
-	captures   *lookup[capture, []metric.RecordOption]
+	statements   tally[statement]
+	transactions tally[statement]
+	retries      tally[failure]
+	tokens       tally[token]
+	waits        *lookup[wait, []metric.RecordOption]
+	captures     *lookup[capture, []metric.RecordOption]
 
-	over atomic.Bool // Unregister was called, and Register not since
+	over  atomic.Bool // Unregister was called, and Register not since
+	heard atomic.Bool // of any decision
 
 	// plugin is read by collections, which hold locks of the MeterProvider that
 	// Register and Unregister wait for: they must not wait for registering.
@@ -40,6 +42,7 @@ type Observer struct {
 
 	collection sync.Mutex // one at a time
 	shares     shares
+	deaf       int // collections that found reads of which nothing was heard
 }
 
 // What is counted, told apart by what its series are told apart by.
@@ -80,9 +83,10 @@ func New(o Options) (*Observer, error) {
 	if x.in, err = newInstruments(x.meter); err != nil {
 		return nil, err
 	}
-	x.statements = newTally(func(s statement) labels {
+	where := func(s statement) labels {
 		return x.common.of(s.resolver).with(keyServer.String(s.server), role(s.replica), operation(s.read), keyReason.String(s.reason.String()))
-	})
+	}
+	x.statements, x.transactions = newTally(where), newTally(where)
 	x.retries = newTally(func(f failure) labels {
 		return x.common.of(f.resolver).with(keyServer.String(f.server), keyCause.String(f.cause.String()))
 	})
@@ -107,12 +111,25 @@ func (x *Observer) ObserveDecision(ctx context.Context, d observe.Decision) {
 	if x.over.Load() {
 		return
 	}
-	x.statements.add(statement{d.Resolver, d.Server, d.Replica, d.Read, d.Reason})
+	x.heard.Store(true)
+	k := statement{d.Resolver, d.Server, d.Replica, d.Read, d.Reason}
+	if d.Begins {
+		x.transactions.add(k)
+	} else {
+		x.statements.add(k)
+	}
 	if d.Waited > 0 {
 		x.in.wait.Record(ctx, d.Waited.Seconds(), x.waits.get(wait{d.Resolver, d.Replica})...)
 	}
 	if !x.options.NoSpans {
 		tellSpan(ctx, d)
+	}
+}
+
+// ObserveStatement implements [observe.StatementObserver].
+func (x *Observer) ObserveStatement(ctx context.Context, s observe.Statement) {
+	if !x.options.NoSpans && !x.over.Load() {
+		tellSpanOfStatement(ctx, s)
 	}
 }
 

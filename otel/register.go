@@ -54,8 +54,10 @@ func (x *Observer) Unregister() error {
 	}
 	x.collection.Lock()
 	defer x.collection.Unlock()
-	x.shares = shares{}
+	x.shares, x.deaf = shares{}, 0
+	x.heard.Store(false)
 	x.statements.clear()
+	x.transactions.clear()
 	x.retries.clear()
 	x.tokens.clear()
 	return err

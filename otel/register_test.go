@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	otelapi "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -127,6 +128,23 @@ func TestSeveralPlugins(t *testing.T) {
 	const rest = ",readsplit.operation=read,readsplit.reason=fresh,readsplit.server.name=primary,readsplit.server.role=primary"
 	assert.Equal(t, map[string]float64{"db.namespace=shop" + rest: 2, "db.namespace=archive" + rest: 1}, m.of("readsplit.statements"))
 	assert.Len(t, m.of("readsplit.server.up"), 4)
+}
+
+// TestDeaf: an Observer that was not given to the plugin says so, once.
+func TestDeaf(t *testing.T) {
+	var said []string
+	old := otelapi.GetErrorHandler()
+	otelapi.SetErrorHandler(otelapi.ErrorHandlerFunc(func(err error) { said = append(said, err.Error()) }))
+	defer otelapi.SetErrorHandler(old)
+	x := newApp(t, Options{}, func(cfg *readsplit.Config) { cfg.Observers = nil })
+	x.collect(t)
+	x.collect(t)
+	assert.Empty(t, said, "nothing was read")
+	orders(t, x.user())
+	for range 3 {
+		x.collect(t)
+	}
+	assert.Equal(t, []string{"readsplit: otel: the plugin serves reads and tells this Observer of none: put it into readsplit.Config.Observers, else what it counts itself stays at 0"}, said)
 }
 
 // TestCollectingWhileRegistering: a collection holds a lock of the SDK that Register and

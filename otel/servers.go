@@ -21,22 +21,21 @@ func (r *round) servers(s *readsplit.Status, l labels) {
 	// nobody could tell that from a primary that does not answer.
 	if !s.SharesPrimary {
 		if len(s.Replicas) > 0 || !s.Primary.Sampled.IsZero() {
-			r.server(&s.Primary, false, l)
+			r.server(&s.Primary, false, stateOf(&s.Primary, false, false, r.now), l)
 		}
 		r.pool(&s.Primary.Pool, l, pool(primaryName))
 	}
 	for i := range s.Replicas {
 		x := &s.Replicas[i]
-		r.server(x, true, l)
+		r.server(x, true, stateOf(x, true, elected(&s.Failover, x), r.now), l)
 		r.replica(x, l)
 		r.pool(&x.Pool, l, pool(x.Name))
 	}
 }
 
-func (r *round) server(s *readsplit.ServerStatus, replica bool, l labels) {
+func (r *round) server(s *readsplit.ServerStatus, replica bool, is string, l labels) {
 	l = l.with(keyServer.String(s.Name), role(replica))
 	r.flag(r.in.up, s.Up, l)
-	is := stateOf(s, replica, r.now)
 	for _, state := range states {
 		r.flag(r.in.state, state == is, l, keyState.String(state))
 	}
@@ -61,7 +60,7 @@ func (r *round) replica(s *readsplit.ServerStatus, l labels) {
 }
 
 // states are what a server can be in: one at a time, by the words of the status page.
-var states = []string{"up", "behind", "paused", "unproven", "ejected", "drained", "balanced", "writable", "down", "unknown"}
+var states = []string{"up", "behind", "paused", "cut_off", "unproven", "ejected", "drained", "balanced", "writable", "primary", "down", "unknown"}
 
 // failoverStates are what an election can come to.
 var failoverStates = []failover.State{failover.Unknown, failover.Elected, failover.Lost, failover.Tied, failover.Superseded}
@@ -69,13 +68,16 @@ var failoverStates = []failover.State{failover.Unknown, failover.Elected, failov
 // behind is from when on a replica is called behind.
 const behind = time.Second
 
-// stateOf is the state of a server, what is worst about it first.
-func stateOf(s *readsplit.ServerStatus, replica bool, now time.Time) string {
+// stateOf is the state of a server, what is worst about it first. elected: it was a
+// replica and is the primary that is followed.
+func stateOf(s *readsplit.ServerStatus, replica, elected bool, now time.Time) string {
 	switch {
 	case s.Sampled.IsZero():
 		return "unknown"
 	case !s.Up:
 		return "down"
+	case replica && s.Role == policy.RolePrimary && elected:
+		return "primary"
 	case replica && s.Role == policy.RolePrimary:
 		return "writable"
 	case s.Drained:
@@ -86,6 +88,8 @@ func stateOf(s *readsplit.ServerStatus, replica bool, now time.Time) string {
 		return "balanced"
 	case s.Paused:
 		return "paused"
+	case s.CutOff:
+		return "cut_off"
 	case replica && !s.LagKnown:
 		return "unproven"
 	case replica && s.Lag >= behind:
@@ -93,4 +97,22 @@ func stateOf(s *readsplit.ServerStatus, replica bool, now time.Time) string {
 	default:
 		return "up"
 	}
+}
+
+// elected reports whether a replica that was promoted is the primary that is followed.
+// The hosts of a DSN have no names of replicas: there it is the only primary there is.
+func elected(f *failover.Status, s *readsplit.ServerStatus) bool {
+	if f.State != failover.Elected {
+		return false
+	}
+	primaries := 0
+	for i := range f.Hosts {
+		if f.Hosts[i].Name == s.Name {
+			return f.Primary == s.Name
+		}
+		if f.Hosts[i].Primary {
+			primaries++
+		}
+	}
+	return primaries == 1
 }

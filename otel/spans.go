@@ -22,11 +22,22 @@ func tellSpan(ctx context.Context, d observe.Decision) {
 	if d.Waited > 0 {
 		said = append(said, keyWait.Float64(d.Waited.Seconds()))
 	}
+	if d.Begins {
+		said = append(said, keyBegins.Bool(true))
+	}
 	say(span, said)
 }
 
+// tellSpanOfStatement writes where a transaction is on the span of one of its
+// statements. On the span of a request it would say again what its beginning has said.
+func tellSpanOfStatement(ctx context.Context, s observe.Statement) {
+	if span := trace.SpanFromContext(ctx); span.IsRecording() && ofStatement(span) {
+		span.SetAttributes(decided(s.Resolver, s.Server, s.Replica, s.Reason)...)
+	}
+}
+
 func decided(resolver, server string, replica bool, reason policy.Reason) []attribute.KeyValue {
-	said := make([]attribute.KeyValue, 0, 6)
+	said := make([]attribute.KeyValue, 0, 7)
 	if resolver != "" {
 		said = append(said, keyResolver.String(resolver))
 	}
@@ -36,11 +47,18 @@ func decided(resolver, server string, replica bool, reason policy.Reason) []attr
 // say puts attributes on the span of a statement. On that of a whole request they
 // would be those of its newest statement alone: there they are an event.
 func say(span trace.Span, said []attribute.KeyValue) {
-	if s, ok := span.(interface{ SpanKind() trace.SpanKind }); ok && s.SpanKind() == trace.SpanKindClient {
+	if ofStatement(span) {
 		span.SetAttributes(said...)
 		return
 	}
 	span.AddEvent("readsplit.decision", trace.WithAttributes(said...))
+}
+
+// ofStatement reports whether a span is that of one statement: the conventions make
+// those client spans.
+func ofStatement(span trace.Span) bool {
+	s, ok := span.(interface{ SpanKind() trace.SpanKind })
+	return ok && s.SpanKind() == trace.SpanKindClient
 }
 
 func tellSpanOfRetry(ctx context.Context, r observe.Retry) {

@@ -116,6 +116,7 @@ func saying(t *testing.T, readers ...metric.Reader) *Observer {
 			for _, replica := range []bool{true, false} {
 				server := map[bool]string{true: "replica1", false: "primary"}[replica]
 				x.ObserveDecision(ctx, observe.Decision{Resolver: resolver, Server: server, Replica: replica, Read: replica, Reason: r, Attempts: 1, Waited: time.Millisecond})
+				x.ObserveDecision(ctx, observe.Decision{Resolver: resolver, Server: server, Replica: replica, Read: replica, Reason: r, Begins: true})
 			}
 		}
 		for _, c := range retry.Causes() {
@@ -273,7 +274,7 @@ func TestSecrets(t *testing.T) {
 func TestEveryStateHasItsLine(t *testing.T) {
 	text := string(must(os.ReadFile("../docs/metrics.md")))
 	var explained []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| ").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ").FindAllStringSubmatch(text, -1) {
 		explained = append(explained, m[1])
 	}
 	for _, s := range states {
