@@ -205,11 +205,13 @@ func TestDashboard(t *testing.T) {
 	t.Parallel()
 	d := board(t)
 	ids := map[int]string{}
+	var titles []string
 	cells := map[[2]int]string{}
 	for _, p := range d.Panels {
 		require.NotEmpty(t, p.Title)
 		assert.Empty(t, ids[p.ID], "two panels with one id")
 		ids[p.ID] = p.Title
+		titles = append(titles, p.Title)
 		g := p.GridPos
 		assert.True(t, g.X >= 0 && g.W > 0 && g.X+g.W <= 24, p.Title)
 		for x := g.X; x < g.X+g.W; x++ {
@@ -233,6 +235,13 @@ func TestDashboard(t *testing.T) {
 			refs[target.RefID] = true
 			assert.Equal(t, "${datasource}", target.Datasource.UID, p.Title)
 		}
+	}
+	_, section, _ := strings.Cut(string(file(t, "operations.md")), "\n## Alerts\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	named := regexp.MustCompile(`[^*]\*([^*\n]+)\*[^*]`).FindAllStringSubmatch(section, -1)
+	require.NotEmpty(t, named)
+	for _, n := range named {
+		assert.Contains(t, titles, n[1], "docs/operations.md speaks of a panel that is not there")
 	}
 	var variables []string
 	for _, v := range d.Templating.List {
