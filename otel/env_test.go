@@ -76,6 +76,7 @@ func newApp(t *testing.T, o Options, change func(*readsplit.Config)) *app {
 	require.NoError(t, x.Use(x.plugin))
 	require.NoError(t, x.watch.Register(x.plugin))
 	require.NoError(t, x.Exec("CREATE TABLE orders (id bigserial PRIMARY KEY, customer text)").Error)
+	require.NoError(t, x.c.WaitCaughtUp(limit(t))) // AnyReplica would not find the table
 	eventually(t, "the replicas to serve", func() bool {
 		if !x.plugin.Status().Catalog.Current {
 			return false

@@ -51,7 +51,7 @@ func observed(db *gorm.DB, replica string, run func() error) error {
 	if err != nil {
 		return err
 	}
-	defer watch.Unregister() //nolint:errcheck // the process ends
+	defer watch.Unregister()
 	http.Handle("/metrics", promhttp.Handler())
 	return run()
 }

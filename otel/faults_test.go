@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestServers(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, page.Close()) })
 	onPage := func() map[string]string {
 		w := httptest.NewRecorder()
-		page.ServeHTTP(w, httptest.NewRequest("GET", "/debug/readsplit/status.json", nil))
+		page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/readsplit/status.json", nil))
 		var r status.Report
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r), w.Body.String())
 		all := map[string]string{}

@@ -12,11 +12,11 @@ import (
 type lookup[K comparable, V any] struct {
 	values  atomic.Pointer[map[K]V]
 	growing sync.Mutex
-	make    func(K) V
+	value   func(K) V
 }
 
-func newLookup[K comparable, V any](make func(K) V) *lookup[K, V] {
-	l := &lookup[K, V]{make: make}
+func newLookup[K comparable, V any](value func(K) V) *lookup[K, V] {
+	l := &lookup[K, V]{value: value}
 	l.clear()
 	return l
 }
@@ -31,7 +31,7 @@ func (l *lookup[K, V]) get(k K) V {
 		return v
 	}
 	grown := maps.Clone(l.all())
-	grown[k] = l.make(k)
+	grown[k] = l.value(k)
 	l.values.Store(&grown)
 	return grown[k]
 }

@@ -194,7 +194,7 @@ func TestTable(t *testing.T) {
 				if seen[key] == nil {
 					seen[key] = map[string]bool{}
 				}
-				seen[key][kv.Value.Emit()] = true
+				seen[key][kv.Value.String()] = true
 			}
 		}
 		delete(keys, string(keyResolver)) // on everything but what is said of the whole plugin
