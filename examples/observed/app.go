@@ -78,27 +78,27 @@ func start(s settings) (a *app, err error) {
 	}
 	a.end = append(a.end, func(context.Context) error { return metrics.Unregister() })
 
-	// 5. The page. It stands beside the shop here; put your authentication in front.
+	// 5. Sessions are for the shop alone: whoever asks for metrics is nobody.
+	sessions, err := httpsession.New(httpsession.Options{Insecure: true}) // plain http, on one machine
+	if err != nil {
+		return a, err
+	}
+	// 6. The page. It stands beside the shop here; put your authentication in front.
 	page, err := status.New(a.plugin, status.Options{Ring: ring})
 	if err != nil {
 		return a, err
 	}
 
-	// 6. The server. Sessions are for the shop alone: whoever asks for metrics is nobody.
-	sessions, err := httpsession.New(httpsession.Options{Insecure: true}) // plain http, on one machine
-	if err != nil {
-		return a, err
-	}
+	// 7. The server.
 	mux := http.NewServeMux()
 	mux.Handle("/", sessions.Handler(pages(a.db)))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/readsplit/", page)
 	if err := a.listen(mux); err != nil {
-		page.Close()
-		return a, err
+		return a, errors.Join(err, page.Close())
 	}
 	// The page has a stream that a server waits for when it shuts down.
-	a.end = append(a.end, func(context.Context) error { page.Close(); return nil })
+	a.end = append(a.end, func(context.Context) error { return page.Close() })
 	return a, nil
 }
 

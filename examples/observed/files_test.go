@@ -88,7 +88,7 @@ var chosen = strings.NewReplacer("$job", ".*", "$resolver", ".*", "$server", ".*
 // among them: what they compare.
 func expressions(t *testing.T) (all []string) {
 	t.Helper()
-	for _, r := range rules(t, hurried(alertsFile(t), waitMinute, windowMinute)) {
+	for _, r := range rules(t, hurried(alertsFile(t), waitScale, windowScale)) {
 		if r.Record != "" {
 			all = append(all, r.Record) // what Prometheus has made of the expression
 		}
