@@ -83,6 +83,7 @@ func start(s settings) (a *app, err error) {
 	if err != nil {
 		return a, err
 	}
+
 	// 6. The page. It stands beside the shop here; put your authentication in front.
 	page, err := status.New(a.plugin, status.Options{Ring: ring})
 	if err != nil {
