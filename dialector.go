@@ -21,6 +21,11 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 		return readonlyguard.RefusingMigrator(err)
 	}
 	pool, prepared := unwrap(db.Statement.ConnPool)
+	if x, ok := pool.(*rehearsed); ok {
+		copied := db.Session(&gorm.Session{Context: db.Statement.Context})
+		copied.Statement.ConnPool = x.pool(&route{router: d.p.main, pinned: true, bound: true})
+		return d.Dialector.Migrator(copied)
+	}
 	root, isRoot := pool.(*rootPool)
 	r, routed := pool.(*route)
 	if isRoot && root.router.plugin != d.p || routed && r.router.plugin != d.p || !isRoot && !routed && !d.p.isBase(pool) {

@@ -14,9 +14,13 @@ type Trace struct {
 	// Replicas are in the order of Snapshot.Replicas; nil when the request was
 	// decided without looking at them.
 	Replicas []ReplicaTrace
+	// Balancer is the name of what picks among those that may serve.
+	Balancer string
 	// Lifted says that the bounds on staleness did not count in the end, because
 	// the primary is lost.
 	Lifted bool
+
+	unpicked bool // the balancer was not asked
 }
 
 // Verdict is the answer of one rule.
@@ -47,10 +51,40 @@ type ReplicaTrace struct {
 func (d *Decider) Explain(q *Query, s *Snapshot, load Load, now time.Time) Trace {
 	var t Trace
 	t.Decision = d.decide(q, s, load, now, &t)
+	t.Balancer = d.balancer.Name()
 	if t.Decision.Target == ToReplica {
 		t.Replicas[t.Decision.Replica].Chosen = true
 	}
 	return t
+}
+
+// Consider is Explain without the balancer: where several replicas may serve the
+// read, none of them is Chosen, and Decision.Replica is the first. A balancer may
+// count whom it has picked, which a question must not do.
+func (d *Decider) Consider(q *Query, s *Snapshot, load Load, now time.Time) Trace {
+	t := Trace{unpicked: true}
+	t.Decision = d.decide(q, s, load, now, &t)
+	t.Balancer = d.balancer.Name()
+	if may := t.May(); t.Decision.Target == ToReplica && len(may) == 1 {
+		t.Replicas[t.Decision.Replica].Chosen = true
+	}
+	return t
+}
+
+// May returns the names of the replicas that nothing was said against, in the order
+// of Snapshot.Replicas; nil unless the decision is for a replica. The balancer has
+// picked one of them, or would.
+func (t *Trace) May() []string {
+	if t.Decision.Target != ToReplica {
+		return nil
+	}
+	var names []string
+	for i := range t.Replicas {
+		if t.Replicas[i].Objection == ReasonNone {
+			names = append(names, t.Replicas[i].Name)
+		}
+	}
+	return names
 }
 
 // request notes a verdict and returns its reason. Decide calls it on a nil
