@@ -32,9 +32,9 @@ import (
 // moment ago, a replica that needs a few milliseconds more) is said in
 // explain.Statement.Before, and every outcome is among its Servers.
 //
-// A statement that would fail instead of being sent is part of the report. The error
-// says that db has no readsplit plugin, or what GORM says of run while it builds the
-// statements; the report holds what was found until then.
+// A statement that would fail instead of being sent, or that GORM cannot build, is part
+// of the report. The error says that db has no readsplit plugin, or what the handle
+// that run returns has ended with where no statement of the report says it.
 func Explain(ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) (*explain.Report, error) {
 	report := &explain.Report{}
 	if db == nil || run == nil {

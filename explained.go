@@ -77,14 +77,12 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		generation uint64
 		reason     policy.Reason
 		err        error
-		withheld   bool
 	)
 	for range mostDrawn {
 		h.look = look{}
 		if at, generation, reason, err = q.choose(ctx, 0); reason != policy.ReasonPercent {
 			break
 		}
-		withheld = true
 	}
 	if h.ruled {
 		s.Trace, s.Session = h.trace, h.owed(rt)
@@ -103,8 +101,8 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Servers = []string{primaryName}
 		h.nearly(rt, r, s)
 	}
-	if withheld {
-		s.Before = append(s.Before, fmt.Sprintf("an operator lets %d of 100 reads through (Traffic.Percent); the others go to the primary (%s)", h.p.traffic.Load().Percent, policy.ReasonPercent))
+	if n := h.p.percent(); n < 100 && !s.Primary() && (q.parent == nil || q.parent.at == nil) {
+		s.Before = append(s.Before, fmt.Sprintf("an operator lets %d of 100 reads through (Traffic.Percent); the others go to the primary (%s)", n, policy.ReasonPercent))
 		s.Servers = also(s.Servers, primaryName)
 	}
 	r.at, r.generation, r.reason = at, generation, s.Reason
@@ -112,6 +110,14 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		h.bounded(ctx, rt, q, s)
 		r.fell = q.fell
 	}
+}
+
+// percent is how many of a hundred reads the rules decide about.
+func (p *Plugin) percent() int {
+	if t := p.traffic.Load(); t != nil {
+		return percent(*t)
+	}
+	return 100
 }
 
 // may are the replicas that a decision for at lets serve the read: all that the rules

@@ -110,6 +110,13 @@ func (rt *router) ruling(q *policy.Query, snap *policy.Snapshot, now time.Time) 
 
 func (h *rehearsal) ruling(rt *router, q *policy.Query, snap *policy.Snapshot, now time.Time) policy.Decision {
 	h.trace, h.query, h.ruled = rt.decider.Consider(q, snap, rt, now), *q, true
+	for i := range h.trace.Replicas {
+		for j := range h.trace.Replicas[i].Verdicts {
+			if v := &h.trace.Replicas[i].Verdicts[j]; v.Reason == policy.ReasonFailedThisRead {
+				v.Detail = "nothing has failed in an explanation: the read belongs to another replica"
+			}
+		}
+	}
 	return h.trace.Decision
 }
 

@@ -190,4 +190,3 @@ func tableOf(s *schema.Schema, path string) string {
 	}
 	return s.Table
 }
-

@@ -130,11 +130,17 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 	t.Replicas[index] = ReplicaTrace{Name: r.Name, Objection: objected, InFlight: in.inFlight(index), Verdicts: verdicts}
 }
 
+// unbounded is from when on a bound is none: a hundred years.
+const unbounded = 100 * 365 * 24 * time.Hour
+
+// short leaves out of a measured duration what nobody reads.
+func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+
 func (in *input) newsDetail(r *Replica, maxAge time.Duration) string {
 	if r.Sampled.IsZero() {
 		return "never sampled"
 	}
-	return fmt.Sprintf("%v old, at most %v", in.now.Sub(r.Sampled), maxAge)
+	return fmt.Sprintf("%v old, at most %v", short(in.now.Sub(r.Sampled)), maxAge)
 }
 
 func (in *input) ejectedDetail(r *Replica) string {
@@ -144,7 +150,7 @@ func (in *input) ejectedDetail(r *Replica) string {
 	case in.ejected:
 		return "tried all the same"
 	}
-	return fmt.Sprintf("for another %v", r.EjectedUntil.Sub(in.now))
+	return fmt.Sprintf("for another %v", short(r.EjectedUntil.Sub(in.now)))
 }
 
 func (in *input) sinceDetail(r *Replica) string {
@@ -154,7 +160,7 @@ func (in *input) sinceDetail(r *Replica) string {
 	case in.quick:
 		return "nobody else serves the read"
 	}
-	return fmt.Sprintf("back for %v", in.now.Sub(r.Since))
+	return fmt.Sprintf("back for %v", short(in.now.Sub(r.Since)))
 }
 
 func (in *input) lagDetail(r *Replica) string {
@@ -164,8 +170,10 @@ func (in *input) lagDetail(r *Replica) string {
 		return "no bound"
 	case !ok:
 		return ""
+	case in.bound >= unbounded:
+		return fmt.Sprintf("%v, no bound", short(lag))
 	}
-	return fmt.Sprintf("%v, at most %v", lag, in.bound)
+	return fmt.Sprintf("%v, at most %v", short(lag), in.bound)
 }
 
 func (in *input) positionDetail(r *Replica) string {
@@ -184,5 +192,5 @@ func (in *input) positionDetail(r *Replica) string {
 	case r.Paused:
 		return at + ", replay paused"
 	}
-	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, r.CatchUp, in.left)
+	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(r.CatchUp), short(in.left))
 }
