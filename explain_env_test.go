@@ -3,6 +3,7 @@ package readsplit_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
@@ -41,6 +42,12 @@ func foretold(t testing.TB, ctx context.Context, db *gorm.DB, servers []string, 
 		require.Equal(t, s.Reason, reason(t, tx), "%v", s)
 	}
 	return s
+}
+
+// longNews keeps what is known of servers valid for longer than a machine can be slow:
+// what is explained and what is run next is decided by the same news.
+func longNews(c *readsplit.Config) {
+	c.MaxSampleAge, c.StickyWindow, c.SampleTimeout = 30*time.Second, time.Minute, 20*time.Second
 }
 
 var (

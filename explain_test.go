@@ -7,14 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/explain"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
+	"github.com/readsplit/readsplit/session"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
@@ -93,12 +96,12 @@ func TestExplainForetells(t *testing.T) {
 			require.Contains(t, text, "replay paused")
 			require.Contains(t, text, policy.ReasonBehindSession.Sentence())
 		})
-	})
+	}, configured(longNews))
 }
 
 // Beyond MaxLag, and with both replicas gone.
 func TestExplainOfReplicasThatAreBehind(t *testing.T) {
-	x := newTrap(t, configured(quick))
+	x := newTrap(t, configured(longNews), configured(func(c *readsplit.Config) { c.MaxLag = 500 * time.Millisecond }))
 	x.fallBehind(t)
 	foretold(t, nobody(), x.DB, onPrimary, policy.ReasonLagging)
 	foretold(t, readsplit.Stale(nobody()), x.DB, onReplicas, policy.ReasonStale)
@@ -106,7 +109,7 @@ func TestExplainOfReplicasThatAreBehind(t *testing.T) {
 
 func TestExplainOfReplicasThatAreDown(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(patient))
+	d := newDB(t, c, configured(longNews))
 	d.eligible(t, "replica1", "replica2")
 	injected(t)(c.Replica(0).Kill(limit(t)))
 	eventually(t, "it to be known", func() bool { return !d.plugin.Status().Replicas[0].Up })
@@ -118,7 +121,7 @@ func TestExplainOfReplicasThatAreDown(t *testing.T) {
 
 // What a statement is, and what it belongs to, decides before any policy.
 func TestExplainOfStatements(t *testing.T) {
-	eachTxMode(t, func(t *testing.T, x *trap) {
+	eachMode(t, func(t *testing.T, x *trap) {
 		x.past(t, "CREATE FUNCTION touch() RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1'")
 		x.past(t, "CREATE FUNCTION calm() RETURNS int LANGUAGE sql STABLE AS 'SELECT 1'")
 		x.plugin.Status()
@@ -135,13 +138,15 @@ func TestExplainOfStatements(t *testing.T) {
 			why     policy.Reason
 			text    string
 		}{
-			"find":      {func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]book{}) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "nothing writes or locks"},
-			"first":     {func(tx *gorm.DB) *gorm.DB { return tx.First(&book{}, "title = ?", "secret") }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "title = $1"},
-			"count":     {func(tx *gorm.DB) *gorm.DB { var n int64; return tx.Model(&book{}).Count(&n) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "count(*)"},
-			"pluck":     {func(tx *gorm.DB) *gorm.DB { return tx.Model(&book{}).Pluck("title", &[]string{}) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, ""},
-			"stable":    {func(tx *gorm.DB) *gorm.DB { return tx.Raw("SELECT calm()").Scan(new(int)) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "calls only functions that read"},
-			"volatile":  {func(tx *gorm.DB) *gorm.DB { return tx.Raw("SELECT touch()").Scan(new(int)) }, sqlclass.Unknown, onPrimary, policy.ReasonUnknownStatement, "it calls touch, which may write"},
-			"locks":     {func(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.Locking{Strength: "UPDATE"}).Table("books_t").Find(&[]book{}) }, sqlclass.LockingRead, onPrimary, policy.ReasonLockingRead, "takes locks"},
+			"find":     {func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]book{}) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "nothing writes or locks"},
+			"first":    {func(tx *gorm.DB) *gorm.DB { return tx.First(&book{}, "title = ?", "secret") }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "title = $1"},
+			"count":    {func(tx *gorm.DB) *gorm.DB { var n int64; return tx.Model(&book{}).Count(&n) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "count(*)"},
+			"pluck":    {func(tx *gorm.DB) *gorm.DB { return tx.Model(&book{}).Pluck("title", &[]string{}) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, ""},
+			"stable":   {func(tx *gorm.DB) *gorm.DB { return tx.Raw("SELECT calm()").Scan(new(int)) }, sqlclass.Read, onReplicas, policy.ReasonCaughtUp, "calls only functions that read"},
+			"volatile": {func(tx *gorm.DB) *gorm.DB { return tx.Raw("SELECT touch()").Scan(new(int)) }, sqlclass.Unknown, onPrimary, policy.ReasonUnknownStatement, "it calls touch, which may write"},
+			"locks": {func(tx *gorm.DB) *gorm.DB {
+				return tx.Clauses(clause.Locking{Strength: "UPDATE"}).Table("books_t").Find(&[]book{})
+			}, sqlclass.LockingRead, onPrimary, policy.ReasonLockingRead, "takes locks"},
 			"create":    {func(tx *gorm.DB) *gorm.DB { return tx.Table("books_t").Create(&book{Title: "new"}) }, sqlclass.Write, onPrimary, policy.ReasonWrite, "INSERT INTO"},
 			"update":    {func(tx *gorm.DB) *gorm.DB { return tx.Table("books_t").Where("id = 1").Update("title", "x") }, sqlclass.Write, onPrimary, policy.ReasonWrite, "UPDATE"},
 			"delete":    {func(tx *gorm.DB) *gorm.DB { return tx.Table("books_t").Where("id = 1").Delete(&book{}) }, sqlclass.Write, onPrimary, policy.ReasonWrite, "DELETE"},
@@ -162,7 +167,7 @@ func TestExplainOfStatements(t *testing.T) {
 			require.NotContains(t, s.String(), "secret", "no bind value")
 		}
 		require.Equal(t, []string{"one"}, x.titles(t), "nothing was written")
-	})
+	}, configured(longNews))
 }
 
 // What code does with a handle beside its finishers.
@@ -183,7 +188,9 @@ func TestExplainOfPrograms(t *testing.T) {
 		}{
 			"preload": {func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) },
 				[][]string{onReplicas, onReplicas}, []policy.Reason{policy.ReasonCaughtUp, policy.ReasonCaughtUp}},
-			"preload of a fresh read": {func(tx *gorm.DB) *gorm.DB { return tx.WithContext(readsplit.Fresh(nobody())).Preload(clause.Associations).Find(&[]author{}) },
+			"preload of a fresh read": {func(tx *gorm.DB) *gorm.DB {
+				return tx.WithContext(readsplit.Fresh(nobody())).Preload(clause.Associations).Find(&[]author{})
+			},
 				[][]string{onPrimary, onPrimary}, []policy.Reason{policy.ReasonFresh, policy.ReasonParent}},
 			"first or create": {func(tx *gorm.DB) *gorm.DB { return tx.Where(book{Title: "gone"}).FirstOrCreate(&book{}) },
 				[][]string{onPrimary, onPrimary}, []policy.Reason{policy.ReasonReadToWrite, policy.ReasonWrite}},
@@ -263,7 +270,7 @@ func TestExplainOfPrograms(t *testing.T) {
 			require.Empty(t, report.Statements)
 			require.Contains(t, report.String(), "is not explained")
 		})
-	})
+	}, configured(longNews))
 }
 
 // Handles that hold something: a transaction, a hook of a write.
@@ -307,7 +314,97 @@ func TestExplainOfHandles(t *testing.T) {
 		require.Len(t, report.Statements, 1)
 		require.Equal(t, []string{"hooks are not called: BeforeSave, AfterCreate, AfterSave of hookedBook"}, report.Notes)
 		require.Len(t, inHook, 1)
-	})
+	}, configured(longNews))
+}
+
+// A table with replicas of its own, reached by its name, by Use and as a preload.
+func TestExplainOfResolvers(t *testing.T) {
+	x := newTrap(t, configured(longNews), configured(func(c *readsplit.Config) {
+		second := c.Replicas[1]
+		second.Dialector = postgres.Open(second.Dialector.(*postgres.Dialector).DSN)
+		c.Resolvers = []readsplit.Resolver{{Name: "people", Tables: []any{"authors"}, Replicas: []readsplit.Replica{second}}}
+	}))
+	x.usable(t)
+	only := []string{"replica2"}
+	all := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) })
+	require.Len(t, all, 2)
+	require.Equal(t, []string{"people", ""}, []string{all[0].Resolver, all[1].Resolver})
+	require.Equal(t, only, all[0].Servers)
+	require.Equal(t, onReplicas, all[1].Servers, "of another resolver, on whichever")
+	require.Contains(t, all[0].String(), "people")
+	var list []author
+	require.NoError(t, x.WithContext(nobody()).Preload("Books").Find(&list).Error)
+	require.Equal(t, "replica2", list[0].Server)
+
+	all = explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Clauses(dbresolver.Use("people")).Find(&[]book{}) })
+	require.Equal(t, only, all[0].Servers)
+	all = explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Clauses(dbresolver.Use("gone")).Find(&[]book{}) })
+	require.Len(t, all, 1)
+	require.ErrorIs(t, all[0].Err, readsplit.ErrUnknownGroup)
+}
+
+// Reads that fall back take places of the budget, and beyond it are what Beyond says.
+func TestExplainOfABudget(t *testing.T) {
+	x := newOverloaded(t, overload.Budget{Reads: 1, Beyond: overload.ServeStale}, configured(longNews), configured(func(c *readsplit.Config) { c.MaxLag = 500 * time.Millisecond }))
+	who := func(tx *gorm.DB) *gorm.DB { return tx.Raw(whoSQL).Scan(new(string)) }
+	s := explained(t, nobody(), x.DB, who)[0]
+	require.Equal(t, onPrimary, s.Servers)
+	require.Equal(t, policy.ReasonLagging, s.Reason)
+	require.Equal(t, []string{"would take one of the 1 places for such reads on the primary, of which 0 are taken and 0 reads wait for one"}, s.Before)
+	require.Zero(t, x.budget().InUse)
+	x.full(t)
+	s = explained(t, nobody(), x.DB, who)[0]
+	require.Equal(t, onReplicas, s.Servers)
+	require.Equal(t, policy.ReasonServedStale, s.Reason)
+	require.Zero(t, x.budget().ServedStale)
+	tx := who(x.WithContext(nobody()))
+	require.NoError(t, tx.Error)
+	require.Equal(t, policy.ReasonServedStale, reason(t, tx))
+	s = explained(t, readsplit.AtMost(nobody(), 400*time.Millisecond), x.DB, who)[0]
+	require.NotEqual(t, policy.ReasonServedStale, s.Reason)
+}
+
+// Errors have the words of the reason that led to them.
+func TestErrorsSayTheirReason(t *testing.T) {
+	x := newOverloaded(t, overload.Budget{Reads: 1, Beyond: overload.Fail})
+	x.full(t)
+	err := x.WithContext(nobody()).Find(&[]book{}).Error
+	require.ErrorIs(t, err, overload.ErrPrimaryBusy)
+	require.ErrorContains(t, err, "(lagging: the replica may be further behind than the bound on lag)")
+	var busy *overload.BusyError
+	require.ErrorAs(t, err, &busy)
+	require.Equal(t, 1, busy.Reads)
+}
+
+// A token that came, and what a session's reads have shown, are weighed as by a read,
+// and by each explanation anew.
+func TestExplainOfWhatASessionHasLearned(t *testing.T) {
+	x := newTrap(t, configured(longNews))
+	x.usable(t)
+	ctx := nobody()
+	s := readsplit.SessionFrom(ctx)
+	s.Join("forged")
+	before := x.plugin.Status()
+	for range 3 {
+		got := explained(t, ctx, x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]book{}) })[0]
+		require.Equal(t, onPrimary, got.Servers)
+		require.Equal(t, policy.ReasonUnsure, got.Reason)
+		require.Equal(t, policy.ReasonUnsure.Sentence(), got.Session)
+	}
+	require.Equal(t, before.Tokens, x.plugin.Status().Tokens)
+	require.Equal(t, before.Unsure, x.plugin.Status().Unsure)
+	foretold(t, ctx, x.DB, onPrimary, policy.ReasonUnsure)
+
+	ctx = nobody()
+	readsplit.SessionFrom(ctx).SetGuarantee(session.MonotonicReads)
+	shown := served(t, x.WithContext(ctx))
+	onReplica(t, shown)
+	foretold(t, ctx, x.DB, []string{shown}, policy.ReasonCaughtUp)
+
+	ctx = nobody()
+	readsplit.SessionFrom(ctx).KeepServer()
+	held := served(t, x.WithContext(ctx))
+	foretold(t, ctx, x.DB, []string{held}, policy.ReasonCaughtUp)
 }
 
 // A read session is told what the guard would say, in the words of reasons.

@@ -29,6 +29,8 @@ var imports = map[string][]string{
 	"policy/policytest": {"lsn", "policy"},
 	// An explanation is told in the terms of decisions and texts alone.
 	"explain": {"policy", "sqlclass"},
+	// Assertions for the tests of an application, which knows the plugin.
+	"explain/explaintest": {"gorm.io/gorm", "github.com/readsplit/readsplit", "explain", "policy"},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
