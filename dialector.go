@@ -22,8 +22,14 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 	}
 	pool, prepared := unwrap(db.Statement.ConnPool)
 	if x, ok := pool.(*rehearsed); ok {
+		at := d.p.main
+		if r, ok := x.inner.(*route); ok && r.bound {
+			at = r.router
+		} else if ok && r.wish != nil && r.wish.router != nil {
+			at = r.wish.router
+		}
 		copied := db.Session(&gorm.Session{Context: db.Statement.Context})
-		copied.Statement.ConnPool = x.pool(&route{router: d.p.main, pinned: true, bound: true})
+		copied.Statement.ConnPool = x.pool(&route{router: at, pinned: true, bound: true})
 		return d.Dialector.Migrator(copied)
 	}
 	root, isRoot := pool.(*rootPool)

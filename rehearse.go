@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/readsplit/readsplit/explain"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/sqlclass"
 )
 
@@ -170,6 +171,12 @@ func (h *rehearsal) preloads(stmt *gorm.Statement, parent *route, of *explain.St
 		s := explain.Statement{
 			Of: "preload " + name, Class: sqlclass.Read, Verb: sqlclass.Select, Why: "GORM's own query",
 			Notes: []string{"its text depends on the rows of the statement before; without any it is not run"},
+		}
+		if child.router == parent.router && len(of.Before) > 0 {
+			s.Resolver, s.Servers, s.Reason = of.Resolver, of.Servers, policy.ReasonParent
+			s.Before = []string{"runs wherever the statement before has run"}
+			h.report.Statements = append(h.report.Statements, s)
+			continue
 		}
 		h.onRoute(stmt.Context, child, sqlclass.Info{Class: sqlclass.Read, Verb: sqlclass.Select}, &s)
 		if child.router == parent.router && child.at != nil && child.at == parent.at {
