@@ -326,6 +326,10 @@ func TestExplainOfResolvers(t *testing.T) {
 	}))
 	x.usable(t)
 	only := []string{"replica2"}
+	eventually(t, "what was written before to be known to be there, in the resolver too", func() bool {
+		s := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]author{}) })[0]
+		return s.Replica() && len(s.Before) == 0
+	})
 	all := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) })
 	require.Len(t, all, 2)
 	require.Equal(t, []string{"people", ""}, []string{all[0].Resolver, all[1].Resolver})
