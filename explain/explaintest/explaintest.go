@@ -2,6 +2,7 @@ package explaintest
 
 import (
 	"context"
+	"testing"
 
 	"gorm.io/gorm"
 
@@ -10,17 +11,11 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
-// TB is what is used of a testing.TB.
-type TB interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
 // MayUseReplica fails t unless each statement of run may be served by a replica: by
 // what it is, what ctx asks for, and the state of the servers. Right after a write of
 // its session that depends on an answer which nobody has asked for yet; that is no
 // failure.
-func MayUseReplica(t TB, ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
+func MayUseReplica(t testing.TB, ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
 	t.Helper()
 	report := explained(t, ctx, db, run)
 	for i := range report.Statements {
@@ -34,7 +29,7 @@ func MayUseReplica(t TB, ctx context.Context, db *gorm.DB, run func(tx *gorm.DB)
 
 // UsesPrimary fails t unless each statement of run goes to the primary for this
 // reason.
-func UsesPrimary(t TB, ctx context.Context, db *gorm.DB, why policy.Reason, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
+func UsesPrimary(t testing.TB, ctx context.Context, db *gorm.DB, why policy.Reason, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
 	t.Helper()
 	report := explained(t, ctx, db, run)
 	for i := range report.Statements {
@@ -48,7 +43,7 @@ func UsesPrimary(t TB, ctx context.Context, db *gorm.DB, why policy.Reason, run 
 
 // explained fails t where nothing can be explained: an assertion about no statement
 // would hold whatever the code does.
-func explained(t TB, ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
+func explained(t testing.TB, ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) *explain.Report {
 	t.Helper()
 	report, err := readsplit.Explain(ctx, db, run)
 	if err != nil {

@@ -19,7 +19,10 @@ import (
 type order struct{ ID int64 }
 
 // failed is a test that fails.
-type failed struct{ text string }
+type failed struct {
+	testing.TB
+	text string
+}
 
 func (*failed) Helper() {}
 
