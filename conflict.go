@@ -59,7 +59,7 @@ func (r *route) aside(q *query, d policy.Decision, snap *policy.Snapshot) policy
 	}
 	if rt.cfg.ConflictGroup != "" && !q.stays {
 		q.Group = rt.cfg.ConflictGroup
-		if aside := rt.decider.Decide(&q.Query, snap, rt, time.Now()); aside.Target == policy.ToReplica {
+		if aside := rt.ruling(&q.Query, snap, time.Now()); aside.Target == policy.ToReplica {
 			aside.Reason = policy.ReasonKeepsConflicting
 			return aside
 		}

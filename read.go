@@ -225,6 +225,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	case d.Target == policy.ToPrimary && r.tries && parent == nil:
 		d = r.tryEjected(q, snap, d)
 	}
+	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
 		return nil, 0, d.Reason, nil
@@ -244,7 +245,7 @@ type heldServer struct {
 // another, and the request goes on on the primary.
 func (rt *router) heldAt(h *heldServer) int {
 	switch {
-	case h == nil || h.router != rt:
+	case h == nil || h.router != rt.original():
 		return 0
 	case h.server > 0 && rt.replicas()[h.server-1].held != h:
 		return rt.heldPrimary.server
@@ -322,7 +323,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			// order without its lines.
 			q.Exclude |= ^(uint64(1) << parent.at.index)
 		}
-		d := rt.decider.Decide(&q.Query, snap, rt, now)
+		d := rt.ruling(&q.Query, snap, now)
 		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
@@ -331,6 +332,9 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		case policy.Refuse:
 			return d, snap, &refusal{d.Reason}
 		case policy.Wait:
+			if rt.rehearsal != nil {
+				return d, snap, nil
+			}
 		case policy.ToPrimary:
 			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
 				if !refreshed && ctx.Err() == nil {
@@ -341,7 +345,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 					}
 				}
 				// Nobody waits, but somebody should find out when waiting helps again.
-				rt.monitor.Want(q.Need.LSN, q.at, q.since)
+				rt.asks.Want(q.Need.LSN, q.at, q.since)
 			}
 			return d, snap, nil
 		default:
@@ -353,8 +357,8 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			snap, now = again, time.Now()
 			continue
 		}
-		rt.monitor.Want(q.Need.LSN, q.at, deadline)
-		rt.monitor.AwaitNews(ctx, news, deadline)
+		rt.asks.Want(q.Need.LSN, q.at, deadline)
+		rt.asks.AwaitNews(ctx, news, deadline)
 		snap, now = rt.monitor.Snapshot(), time.Now()
 		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
 		switch {
@@ -373,7 +377,7 @@ func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now
 	alone := q.Query
 	alone.Exclude |= ^(uint64(1) << parent.at.index)
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
-		rt.decider.Decide(&alone, snap, rt, now).Target == policy.ToReplica
+		rt.ruling(&alone, snap, now).Target == policy.ToReplica
 }
 
 // needsClaims reports whether what the session wrote matters for the decision:
@@ -396,7 +400,7 @@ func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time
 	pos, ok := rt.monitor.CapturedSince(since)
 	if !ok {
 		next := rt.monitor.NextCapture()
-		if rt.monitor.AwaitCapture(ctx, next, deadline) {
+		if rt.asks.AwaitCapture(ctx, next, deadline) {
 			pos, _, ok = rt.monitor.Captured(next, false)
 		}
 	}

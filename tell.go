@@ -59,6 +59,9 @@ func (rt *router) tellChange(c monitor.Change) {
 
 // tellToken tells the observers what became of a token.
 func (rt *router) tellToken(outcome observe.TokenOutcome) {
+	if rt.rehearsal != nil {
+		return
+	}
 	for _, o := range rt.plugin.told.Tokens {
 		o.ObserveToken(observe.Token{At: time.Now(), Resolver: rt.name, Outcome: outcome})
 	}

@@ -20,6 +20,8 @@ type input struct {
 	ejected bool
 	// quick leaves out the slow start, because nobody else serves the read.
 	quick bool
+	// unpicked leaves out the balancer.
+	unpicked bool
 }
 
 // scratch holds the candidates of one decision. It is reused from decision to
@@ -190,7 +192,7 @@ func (r Reason) bounds() bool {
 // read to a replica that may not serve it.
 func (d *Decider) pick(in *input, sc *scratch) int {
 	c, index := sc.candidates[:sc.n], sc.index[:sc.n]
-	if len(c) == 1 {
+	if len(c) == 1 || in.unpicked {
 		return index[0]
 	}
 	if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) && slices.Contains(index, c[i].Index) {

@@ -24,7 +24,7 @@ func describe(st *readsplit.Status, now time.Time) Router {
 		r.Servers = append(r.Servers, server(&st.Replicas[i], false, now))
 	}
 	for reason, n := range st.Reasons {
-		r.Reasons = append(r.Reasons, Reason{Reason: reason, Count: n})
+		r.Reasons = append(r.Reasons, Reason{Reason: reason, Means: reason.Sentence(), Count: n})
 	}
 	slices.SortFunc(r.Reasons, func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))

@@ -87,6 +87,7 @@ type Reads struct {
 // Reason is how often statements went where they went for one reason.
 type Reason struct {
 	Reason    policy.Reason `json:"reason"`
+	Means     string        `json:"means"` // in words, see policy.Reason.Sentence
 	Count     uint64        `json:"count"`
 	PerSecond float64       `json:"per_second"`
 }
