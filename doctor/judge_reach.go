@@ -44,8 +44,11 @@ func unreached(v *view, f *facts) Finding {
 			"Wait, if it was just started; else look at its log: a replica that was copied without its WAL never gets consistent, and hot_standby = off admits nobody.",
 			"%s is there and admits nobody: %s.", address, why)
 	default:
-		return found(Unreachable, severity, f.name,
-			"Is the server running, is it the right host and port, does listen_addresses name that address, does a firewall stand between?",
+		remedy := "Is the server running, is it the right host and port, does listen_addresses name that address, does a firewall stand between?"
+		if f.cfg.ValidateConnect != nil {
+			remedy = "Take target_session_attrs out of the DSN: it refuses a server in another role than the one it names. " + remedy
+		}
+		return found(Unreachable, severity, f.name, remedy,
 			"%s cannot be reached: %s.", address, why)
 	}
 }

@@ -61,7 +61,10 @@ func judgeSame(v *view) []Finding {
 				continue
 			}
 			severity, remedy := Warning, "Correct one of the DSNs, or leave one out."
-			if g.primary {
+			switch {
+			case g.primary && g.host != "":
+				remedy = "Nothing, if it became the primary in a failover: readsplit does not read from it as a replica. Name the former primary among the replicas, too."
+			case g.primary:
 				severity, remedy = Problem, "Name the replica's own address. (For a development machine with one server: AllowPrimaryAsReplica.)"
 			}
 			findings = append(findings, found(SameServer, severity, f.name, remedy, "It is the same server as %s.", g.name))

@@ -24,10 +24,10 @@ const aboutSQL = `SELECT json_build_object('recovery', pg_is_in_recovery(), 'dat
 
 // judged are the settings that are looked at.
 var judged = []string{
-	"archive_mode", "cluster_name", "default_transaction_isolation", "default_transaction_read_only",
+	"archive_mode", "default_transaction_read_only",
 	"hot_standby_feedback", "idle_in_transaction_session_timeout", "idle_session_timeout", "lock_timeout",
 	"max_connections", "max_locks_per_transaction", "max_prepared_transactions", "max_slot_wal_keep_size",
-	"max_standby_archive_delay", "max_standby_streaming_delay", "max_wal_senders", "max_worker_processes",
+	"max_standby_streaming_delay", "max_wal_senders", "max_worker_processes",
 	"recovery_min_apply_delay", "restore_command", "statement_timeout", "synchronous_commit",
 	"synchronous_standby_names", "transaction_timeout", "wal_keep_size", "wal_level",
 }

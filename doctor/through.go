@@ -32,13 +32,14 @@ func (f *facts) lookThrough(ctx context.Context, looks int) {
 	f.through.pooler = uint32(f.about.PID) != f.conn.PID()
 	f.through.tries = 1
 	ways := waysTo(ctx, f.cfg)
-	for i := range looks - 1 {
-		conn, err := dial(ctx, ways[i%len(ways)], f.timeout)
+	for i := 0; i < looks-1 && len(ways) > 0; i++ {
+		way := i % len(ways)
+		conn, err := dial(ctx, ways[way], f.timeout)
 		if err != nil {
-			if len(ways) > 1 {
-				continue // localhost is two addresses, of which one may have no server
-			}
-			return // no room for more: what was seen has to do
+			// No room for more connections, or an address without a server, as one of the
+			// two of localhost.
+			ways = slices.Delete(ways, way, way+1)
+			continue
 		}
 		f.through.tries++
 		var there, here about

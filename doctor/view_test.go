@@ -167,6 +167,14 @@ var judgedCases = []struct {
 		v.all[1].about = v.all[0].about
 		v.all[1].sample = v.all[0].sample
 	}, "problem same-server pg2: It is the same server as primary."},
+	{"the primary after a failover, of several hosts", func(v *view) {
+		v.all[0].host = "pg2:5432"
+		v.all[1].about, v.all[1].sample = v.all[0].about, v.all[0].sample
+	}, "warning same-server pg2"},
+	{"wants another role", func(v *view) {
+		v.all[1].dialed = errors.New("read only connection")
+		v.all[1].cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}, "problem unreachable pg2: cannot be reached: read only connection."},
 	{"a replica twice", func(v *view) { v.all[2].about.Started, v.all[2].about.Cluster = 1001, "pg2" }, "warning same-server pg3: It is the same server as pg2."},
 	{"foreign", func(v *view) {
 		v.all[1].sample.System = 9999

@@ -62,7 +62,7 @@ func TestExitStatus(t *testing.T) {
 		{code: 3, errs: `there is no command "docter"`, args: []string{"docter"}},
 		{code: 3, errs: "readsplit doctor", args: nil},
 		{code: 0, out: "readsplit doctor", args: []string{"help"}},
-		{code: 0, out: "readsplit (", args: []string{"version"}},
+		{code: 0, out: "readsplit ", args: []string{"version"}},
 		{code: 0, out: "Exit status: 0 nothing worse than notices", args: []string{"doctor", "-h"}},
 		{code: 0, out: "-instances int", args: []string{"doctor", "-help"}},
 	} {
