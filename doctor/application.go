@@ -96,7 +96,7 @@ func readStatus(ctx context.Context, t Topology) (a application, err error) {
 		return a, fmt.Errorf("it is no URL of http or https")
 	}
 	// A client of its own leaves no connection behind, and no goroutine.
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // it is one
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {

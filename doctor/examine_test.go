@@ -180,6 +180,7 @@ func TestUnreadableDSNsAreNotShown(t *testing.T) {
 func TestRunningApplication(t *testing.T) {
 	c := whole(t)
 	require.NoError(t, c.CreateDatabase(limit(t), "application"))
+	afterwards(t, c.Primary(), "DROP DATABASE application WITH (FORCE)")
 	cfg := readsplit.Config{MaxLag: readsplit.Off}
 	for _, r := range c.Replicas() {
 		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: r.Name(), Dialector: postgres.Open(r.DSNFor("application"))})

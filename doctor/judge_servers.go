@@ -14,7 +14,7 @@ func judgeVersions(v *view) []Finding {
 	for _, f := range v.asked() {
 		switch major := f.about.Number / 10000; {
 		case major < 12:
-			findings = append(findings, found(VersionOld, Problem, f.name, "Upgrade to PostgreSQL 15 or newer.", "It is PostgreSQL %s; 12 is the oldest that can work.", f.about.Version))
+			findings = append(findings, found(VersionOld, Problem, f.name, "Upgrade to PostgreSQL 15 or newer.", "It is PostgreSQL %s; 12 is the oldest that can work.", version(f.about.Version)))
 		case major != 15 && major != 18:
 			findings = append(findings, found(VersionUntested, Notice, f.name, "Run your own tests on it.", "It is PostgreSQL %d.", major))
 		}
@@ -23,10 +23,10 @@ func judgeVersions(v *view) []Finding {
 		}
 		if f.about.Number/10000 != v.primary.about.Number/10000 {
 			findings = append(findings, found(VersionsDiffer, Problem, f.name, "Upgrade both (pg_upgrade), or correct the DSN. Replicas by logical replication have other positions and cannot be used.",
-				"It is PostgreSQL %s, and the primary is %s.", f.about.Version, v.primary.about.Version))
+				"It is PostgreSQL %s, and the primary is %s.", version(f.about.Version), version(v.primary.about.Version)))
 		} else {
 			findings = append(findings, found(MinorsDiffer, Notice, f.name, "Upgrade the older one; a restart is enough.",
-				"It is PostgreSQL %s, and the primary is %s.", f.about.Version, v.primary.about.Version))
+				"It is PostgreSQL %s, and the primary is %s.", version(f.about.Version), version(v.primary.about.Version)))
 		}
 	}
 	return findings

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,8 +65,8 @@ var topologies = []broken{
 		x.Replicas[0].DSN = x.Primary.DSN
 		x.Replicas = append(x.Replicas, doctor.Server{Name: "replica3", DSN: x.Replicas[1].DSN})
 	}, []string{"problem same-server replica1", "warning same-server replica3"}, 2},
-	{"foreign", func(t *testing.T, _ *testenv.Cluster, x *doctor.Topology) {
-		other := testenv.Start(t, testenv.Replicas(0))
+	{"foreign", func(t *testing.T, c *testenv.Cluster, x *doctor.Topology) {
+		other := testenv.Start(t, testenv.Replicas(0), testenv.Version(strconv.Itoa(c.Major())))
 		x.Replicas[0].DSN = other.Primary().DSN() + named
 	}, []string{"problem replica-is-primary replica1", "problem foreign-system replica1"}, 2},
 	{"balanced", func(t *testing.T, c *testenv.Cluster, x *doctor.Topology) {

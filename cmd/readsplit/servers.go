@@ -22,7 +22,7 @@ func replica(text string) (doctor.Server, error) {
 	case !ok || strings.ContainsAny(name, ":/@;"):
 		return doctor.Server{}, fmt.Errorf("a replica needs a name in front of its DSN: name=DSN")
 	case slices.Contains(keywords, strings.ToLower(name)):
-		return doctor.Server{}, fmt.Errorf("%q is a keyword of DSNs: a replica needs a name in front of its DSN, as in pg2=%s=..", name, name)
+		return doctor.Server{}, fmt.Errorf("%q is a keyword of DSNs: a replica needs a name in front of its DSN, as in pg2=%s=.. and so on", name, name)
 	case name == "" || dsn == "":
 		return doctor.Server{}, fmt.Errorf("name or DSN is empty: write name=DSN")
 	}
