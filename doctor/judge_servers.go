@@ -76,9 +76,7 @@ func judgePrivileges(v *view) []Finding {
 				continue // one privilege that several questions need
 			}
 			said[r.why] = true
-			findings = append(findings, found(QuestionRefused, severity, f.name,
-				fmt.Sprintf("As a superuser on the primary, in database %s: %s", f.about.Database, grant(r.why, f.about.User)),
-				"User %q may not ask for %s: %s.", f.about.User, r.what, r.why))
+			findings = append(findings, f.unanswered(severity, r))
 		}
 		if !f.about.Monitor {
 			findings = append(findings, found(MonitorRoleMissing, Notice, f.name, fmt.Sprintf("On the primary: GRANT pg_monitor TO %s.", f.about.User),
@@ -91,6 +89,17 @@ func judgePrivileges(v *view) []Finding {
 		}
 	}
 	return findings
+}
+
+// unanswered reports a question that was denied, or failed.
+func (f *facts) unanswered(s Severity, r refusal) Finding {
+	if r.code != "42501" {
+		return found(QuestionRefused, s, f.name, "Look at the server's log and at its load; a longer -timeout helps where it is only slow.",
+			"The question for %s failed: %s.", r.what, r.why)
+	}
+	return found(QuestionRefused, s, f.name,
+		fmt.Sprintf("As a superuser on the primary, in database %s: %s", f.about.Database, grant(r.why, f.about.User)),
+		"User %q may not ask for %s: %s.", f.about.User, r.what, r.why)
 }
 
 // grant is the statement that gives what was denied, as far as the server said it.

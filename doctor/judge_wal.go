@@ -46,7 +46,8 @@ func judgeSlots(v *view) []Finding {
 		}
 		findings = append(findings, inactive(p, s))
 	}
-	kept := p.value("wal_keep_size") > 0 || p.settings["archive_mode"].Value == "on" || p.settings["archive_mode"].Value == "always"
+	kept := p.value("wal_keep_size") > 0 || p.value("wal_keep_segments") > 0 || // the latter until PostgreSQL 12
+		p.settings["archive_mode"].Value == "on" || p.settings["archive_mode"].Value == "always"
 	if !kept && active < len(p.standbys) {
 		findings = append(findings, found(WALNotKept, Notice, p.name,
 			"A replication slot for each replica (with max_slot_wal_keep_size), or wal_keep_size, or an archive and restore_command.",

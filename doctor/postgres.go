@@ -132,7 +132,7 @@ func (v *view) examined() []Examined {
 				e.System = strconv.FormatUint(f.sample.System, 10)
 			}
 		}
-		if l, ok := v.lagOf(f); ok && !f.primary && f.about.Recovery {
+		if l, ok := v.lagOf(f); ok && !f.primary && f.about.Recovery && !v.foreign(f) {
 			e.Behind = &l.bytes
 			if l.known {
 				s := l.age.Seconds()

@@ -29,7 +29,7 @@ var judged = []string{
 	"max_connections", "max_locks_per_transaction", "max_prepared_transactions", "max_slot_wal_keep_size",
 	"max_standby_streaming_delay", "max_wal_senders", "max_worker_processes",
 	"recovery_min_apply_delay", "restore_command", "statement_timeout", "synchronous_commit",
-	"synchronous_standby_names", "transaction_timeout", "wal_keep_size", "wal_level",
+	"synchronous_standby_names", "transaction_timeout", "wal_keep_segments", "wal_keep_size", "wal_level",
 }
 
 var settingsSQL = `SELECT json_object_agg(name, json_build_object('value', setting, 'source', source))
@@ -38,9 +38,9 @@ FROM pg_catalog.pg_settings WHERE name IN ('` + strings.Join(judged, "', '") + `
 const standbysSQL = `SELECT coalesce(json_agg(json_build_object('name', coalesce(application_name, ''), 'state', coalesce(state, ''), 'sync', coalesce(sync_state, '')) ORDER BY application_name), '[]')
 FROM pg_catalog.pg_stat_replication`
 
-const slotsSQL = `SELECT coalesce(json_agg(json_build_object('name', slot_name, 'active', active, 'status', coalesce(wal_status, ''),
+const slotsSQL = `SELECT coalesce(json_agg(json_build_object('name', slot_name, 'active', active, 'status', coalesce(to_jsonb(s) ->> 'wal_status', ''),
  'kept', coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, restart_lsn), 0)) ORDER BY slot_name), '[]')
-FROM pg_catalog.pg_replication_slots WHERE NOT temporary`
+FROM pg_catalog.pg_replication_slots AS s WHERE NOT temporary` // wal_status is there from PostgreSQL 13 on
 
 const receiverSQL = `SELECT json_build_object('timeline', coalesce(received_tli, 0), 'host', coalesce(sender_host, ''), 'port', coalesce(sender_port, 0))
 FROM pg_catalog.pg_stat_wal_receiver`

@@ -20,7 +20,7 @@ func (r Report) WriteText(w io.Writer) error {
 	r.writeServers(&b)
 	fine := false
 	for _, g := range grouped(r.Findings) {
-		if g.Severity != OK || !fine {
+		if b.Len() > 0 && (g.Severity != OK || !fine) {
 			b.WriteString("\n")
 		}
 		if g.Severity == OK {

@@ -44,6 +44,11 @@ var topologies = []broken{
 		inject(t, c.Replica(0).Cut)
 		write(t, c)
 	}, []string{"problem cut-off replica1"}, 2},
+	{"cascading", func(t *testing.T, c *testenv.Cluster, _ *doctor.Topology) {
+		_, err := c.Replica(0).Follow(limit(t), c.Replica(1))
+		require.NoError(t, err)
+		until(t, c.Primary(), "SELECT count(*) = 1 FROM pg_stat_replication")
+	}, []string{"notice cascading replica1"}, 0},
 	{"held-up-by-a-query", heldUp, []string{
 		"warning replica-behind replica1", "warning standby-delay replica1", "warning long-transaction replica1",
 	}, 1},

@@ -141,6 +141,8 @@ var judgedCases = []struct {
 	{"denied to the doctor", func(v *view) {
 		v.all[1].refused = []refusal{{"pg_replication_slots", "42501", "permission denied for view pg_replication_slots (SQLSTATE 42501)", false}}
 	}, "notice question-refused pg2"},
+	{"slow", func(v *view) { v.all[0].refused = []refusal{{"the catalogue", "", "no answer within 5s", true}} },
+		"problem question-refused primary: The question for the catalogue failed: no answer within 5s."},
 	{"no nudge", func(v *view) { v.all[0].about.Emit = false }, "notice question-refused primary: may not write the small message"},
 	{"no pg_monitor", func(v *view) { v.all[2].about.Monitor = false }, `notice monitor-role-missing pg3: User "shop" is not in pg_monitor`},
 

@@ -58,6 +58,7 @@ func runDoctor(ctx context.Context, args, environ []string, out, errs io.Writer)
 	if asJSON {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
 		err = e.Encode(report)
 	} else {
 		err = report.WriteText(out)
