@@ -106,16 +106,19 @@ func (v *view) cutOff(f *facts, m moment) string {
 }
 
 func judgeLag(v *view, f *facts, l lag) Finding {
+	const remedy = "Look for a long query there that replay waits for (pg_stat_activity, wait_event of the startup process), for a bulk write or a vacuum of a large table on the primary, for full disks and the network between the two."
 	little := l.bytes < page && (l.still || v.Watch < v.MaxLag)
 	if l.bytes == 0 || l.known && l.age <= v.MaxLag || little {
+		if l.worst > v.MaxLag {
+			return found(ReplicaBehind, Warning, f.name, remedy, "It was %s behind while it was watched, and is %s behind now. MaxLag is %v.", span(l.worst), size(l.bytes), v.MaxLag)
+		}
 		return fine(ReplicaCurrent, f.name, "%s behind in the last of %s.", size(l.bytes), plural(l.times, "look", "looks"))
 	}
 	severity, grows := Warning, ""
 	if l.grew {
 		severity, grows = Problem, ", and that grows"
 	}
-	return found(ReplicaBehind, severity, f.name,
-		"Look for a long query there that replay waits for (pg_stat_activity, wait_event of the startup process), for a bulk write or a vacuum of a large table on the primary, for full disks and the network between the two.",
+	return found(ReplicaBehind, severity, f.name, remedy,
 		"It is %s behind%s%s. MaxLag is %v.", size(l.bytes), v.old(l), grows, v.MaxLag)
 }
 

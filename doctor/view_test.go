@@ -199,6 +199,13 @@ var judgedCases = []struct {
 	// Replay.
 	{"behind", func(v *view) { v.change(1, func(_ int, m *moment) { m.Replay -= 2_500_000 }) },
 		"warning replica-behind pg2: It is 2500 kB behind, 2.5 s at most. MaxLag is 2s."},
+	{"behind for a while", func(v *view) {
+		v.change(1, func(i int, m *moment) {
+			if 6 <= i && i <= 13 {
+				m.Replay = 1_000_000_000 + 6*500_000
+			}
+		})
+	}, "warning replica-behind pg2: It was 3.0 s behind while it was watched, and is 0 bytes behind now. MaxLag is 2s."},
 	{"a little behind", func(v *view) { v.change(1, func(_ int, m *moment) { m.Replay -= 1_500_000 }) }, ""},
 	{"falling behind", func(v *view) { v.change(1, func(i int, m *moment) { m.Replay -= lsn.LSN(i) * 250_000 }) },
 		"problem replica-behind pg2: It is 5000 kB behind, 5.0 s at most, and that grows."},

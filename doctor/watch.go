@@ -120,6 +120,7 @@ type lag struct {
 	bytes uint64
 	age   time.Duration // at most
 	known bool          // age is
+	worst time.Duration // how old it was at least, at any look
 	grew  bool          // the bytes, over the watch
 	still bool          // the primary wrote nothing meanwhile
 	times int           // looked at
@@ -157,6 +158,16 @@ func (v *view) lagOf(f *facts) (l lag, ok bool) {
 	for _, p := range primary {
 		if p.Flush <= last.Replay && !p.began.After(last.began) {
 			l.age, l.known = last.began.Sub(p.began), true
+		}
+	}
+	for _, m := range v.series(f) {
+		for _, p := range primary {
+			// It lacked what the primary had when it had answered. A little says nothing: a
+			// position can rest inside a record.
+			if behind(p.Flush, m.Replay) >= page {
+				l.worst = max(l.worst, m.began.Sub(p.ended))
+				break
+			}
 		}
 	}
 	return l, true
