@@ -59,6 +59,9 @@ var imports = map[string][]string{
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
 	"status": {"github.com/readsplit/readsplit", "observe", "overload", "policy"},
+	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
+	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
+	"cmd/readsplit": {"doctor"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
