@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -19,15 +20,22 @@ type Spill struct {
 	// average weight. -1 is no bound. Defaults to 32, half of the connections of a
 	// default pool: at twice that, reads queue for a connection.
 	InFlight int
-	// Latency is how long a read is expected to take. Defaults to no bound.
-	Latency time.Duration
+	// Slower is how many times as long a read may take as on the fastest replica of
+	// the other zones, the way there included. It needs no knowledge of the servers,
+	// and holds however many processes share them. To know what it compares with, a
+	// read goes to each of the others now and then. Without a [LatencyLoad] it says
+	// nothing. -1 is no bound. Defaults to 1.
+	Slower float64
 	// Lag is how much farther a replica is behind than the one that is least behind.
 	// Replicas over MaxLag are never offered, whatever this says. Defaults to no
 	// bound.
 	Lag time.Duration
 }
 
-const defaultSpillInFlight = 32
+const (
+	defaultSpillInFlight = 32
+	defaultSpillSlower   = 1.0
+)
 
 // Validate returns an error that names every field whose value has no meaning, or nil.
 func (s Spill) Validate() error {
@@ -35,8 +43,8 @@ func (s Spill) Validate() error {
 	if s.InFlight < -1 {
 		errs = append(errs, fmt.Errorf("readsplit: Spill.InFlight is %d: it must be a number of reads (0 means %d, -1 no bound)", s.InFlight, defaultSpillInFlight))
 	}
-	if s.Latency < 0 {
-		errs = append(errs, fmt.Errorf("readsplit: Spill.Latency is %v: it must be positive (0 means no bound)", s.Latency))
+	if s.Slower != 0 && s.Slower != -1 && !(s.Slower >= 1 && s.Slower <= math.MaxFloat64) {
+		errs = append(errs, fmt.Errorf("readsplit: Spill.Slower is %v: it must be a number of 1 or more (0 means %v, -1 no bound)", s.Slower, defaultSpillSlower))
 	}
 	if s.Lag < 0 {
 		errs = append(errs, fmt.Errorf("readsplit: Spill.Lag is %v: it must be positive (0 means no bound)", s.Lag))
@@ -64,6 +72,9 @@ func ZoneFirstUntil(spill Spill, inner Balancer) Balancer {
 	if spill.InFlight == 0 {
 		spill.InFlight = defaultSpillInFlight
 	}
+	if spill.Slower == 0 {
+		spill.Slower = defaultSpillSlower
+	}
 	return zoneFirst{inner, spill}
 }
 
@@ -83,18 +94,29 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 
 // narrow brings the candidates that q prefers together and returns where they are.
 func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
-	newest, fair := newestReplayed(c), float64(total(c))/float64(len(c))
-	within := func(c *Candidate) bool {
-		return chance(q.Random, c.Index+spillDraw) >= z.over(c, newest, fair)
-	}
 	near := gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
+	m := measure{newest: newestReplayed(c), fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+	within := func(c *Candidate) bool { return chance(q.Random, c.Index+spillDraw) >= z.over(c, &m) }
 	if n := gather(c[:near], within); n > 0 {
 		return 0, n
 	}
+	m.elsewhere = math.Inf(1)
 	if n := gather(c[near:], within); n > 0 {
 		return near, near + n
 	}
 	return 0, len(c)
+}
+
+// fastest is the least latency in c. Where it is unknown one read finds out, and the
+// others do not wait for that.
+func fastest(c []Candidate) float64 {
+	least := math.Inf(1)
+	for i := range c {
+		if c[i].Latency > 0 || inFlight(&c[i]) == 0 {
+			least = min(least, float64(max(c[i].Latency, 1)))
+		}
+	}
+	return least
 }
 
 // gather moves the candidates that ok takes to the front of c and returns how many
@@ -113,18 +135,25 @@ func gather(c []Candidate, ok func(*Candidate) bool) (n int) {
 // spillDraw makes the chance of leaving a zone another one than that of a slow start.
 const spillDraw = 1 << 20
 
+// measure is what a candidate is compared with.
+type measure struct {
+	newest    time.Time // what the least lagging candidate shows
+	fair      float64   // the average weight
+	elsewhere float64   // the least latency in other zones, in nanoseconds
+}
+
 // over is the share of reads that should leave c: none within the bounds, all at
 // twice one of them.
-func (z zoneFirst) over(c *Candidate, newest time.Time, fair float64) float64 {
+func (z zoneFirst) over(c *Candidate, m *measure) float64 {
 	share := 0.0
 	if z.spill.InFlight > 0 {
-		share = float64(inFlight(c))*fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
+		share = float64(inFlight(c))*m.fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
 	}
-	if z.spill.Latency > 0 {
-		share = max(share, float64(c.Latency)/float64(z.spill.Latency)-1)
+	if z.spill.Slower > 0 {
+		share = max(share, float64(c.Latency)/(z.spill.Slower*m.elsewhere)-1)
 	}
 	if z.spill.Lag > 0 {
-		share = max(share, float64(behind(c, newest))/float64(z.spill.Lag)-1)
+		share = max(share, float64(behind(c, m.newest))/float64(z.spill.Lag)-1)
 	}
 	return share
 }

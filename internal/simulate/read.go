@@ -50,12 +50,12 @@ func (rd *read) again(fresh bool) {
 func (rd *read) send(i int) {
 	r, m := rd.run, &rd.process.meters[i]
 	began := r.now
-	m.Begin(began)
+	n := m.Begin(began)
 	r.fleet.servers[i].send(rd.size, func(ok bool) {
 		took := r.now - began
 		m.End(r.now)
 		if ok {
-			m.Served(r.now, took)
+			m.Served(r.now, took, n)
 			rd.process.health[i].strikes = 0
 			rd.done(i)
 			return

@@ -66,9 +66,9 @@ type Fleet struct {
 // Slow makes reads on server i take times as long as usual from now on.
 func (f *Fleet) Slow(i int, times float64) { f.servers[i].slow = times }
 
-// Fail makes server i refuse reads at once, or serve them again. Its monitor notices
+// Fail makes a share of the reads on server i fail at once. Its monitor notices
 // nothing of it: its disk is broken, or its pool is full, and its probes succeed.
-func (f *Fleet) Fail(i int, failing bool) { f.servers[i].failing = failing }
+func (f *Fleet) Fail(i int, share float64) { f.servers[i].failing = share }
 
 // Lag sets how far behind server i is.
 func (f *Fleet) Lag(i int, behind time.Duration) { f.servers[i].replay = behind }

@@ -10,7 +10,7 @@ import (
 // run four reads at once that take 4 ms, and are asked for 70 % of what they can.
 func Scenarios() []Scenario {
 	return []Scenario{
-		Equal(), Unequal(), Weighted(), Slow(), ManyProcesses(), Flapping(), LagSpike(), Zones(), OwnWrites(), Reports(),
+		Equal(), Unequal(), Weighted(), Slow(), ManyProcesses(), Flapping(), Failing(), LagSpike(), Zones(), OwnWrites(), Reports(), Mixed(), Full(),
 	}
 }
 
@@ -93,9 +93,18 @@ func Flapping() Scenario {
 	}
 	for at := SlowFrom; at < sc.Length; at += 2 * time.Second {
 		sc.Changes = append(sc.Changes,
-			Change{at, func(f *Fleet) { f.Fail(0, true) }}, Change{at + time.Second, func(f *Fleet) { f.Fail(0, false) }})
+			Change{at, func(f *Fleet) { f.Fail(0, 1) }}, Change{at + time.Second, func(f *Fleet) { f.Fail(0, 0) }})
 	}
 	return sc
+}
+
+// Failing is a replica on which some reads fail, never enough in a row to eject it.
+func Failing() Scenario {
+	return Scenario{
+		Name: "failing", Says: "From 8 s on four reads of ten fail at once on one of three replicas.",
+		Servers: replicas(3), Rate: 0.55 * 3 * most, Length: 24 * time.Second, Balancers: Common(), SlowStart: 10 * time.Second,
+		Changes: []Change{{SlowFrom, func(f *Fleet) { f.Fail(0, 0.4) }}},
+	}
 }
 
 // LagSpike is replicas that fall behind and all come back at once.
@@ -126,9 +135,9 @@ func Zones() Scenario {
 		Balancers: []Choice{
 			{"least in flight", policy.LeastInFlight()},
 			{"latency", policy.Latency()},
-			{"zone first, no bound", policy.ZoneFirstUntil(policy.Spill{InFlight: -1}, nil)},
+			{"zone first, no bound", policy.ZoneFirstUntil(policy.Spill{InFlight: -1, Slower: -1}, nil)},
 			{"zone first", policy.ZoneFirst(nil)},
-			{"zone first until 20 ms", policy.ZoneFirstUntil(policy.Spill{Latency: 20 * time.Millisecond}, nil)},
+			{"zone first, in flight only", policy.ZoneFirstUntil(policy.Spill{Slower: -1}, nil)},
 			{"zone first, latency", policy.ZoneFirst(policy.Latency())},
 		},
 	}
@@ -151,4 +160,19 @@ func Reports() Scenario {
 		Name: "reports", Says: "One read of 500 is a report that takes 200 times as long; the times are those of the others.",
 		Servers: replicas(3), Rate: 0.5 * 3 * most, Length: 24 * time.Second, Reports: 1.0 / 500, ReportTimes: 200, Balancers: Common(),
 	}
+}
+
+// Mixed is work of two kinds.
+func Mixed() Scenario {
+	return Scenario{
+		Name: "mixed", Says: "One read of ten takes 20 times as long; the times are those of the others.",
+		Servers: replicas(3), Rate: 0.6 / 2.9 * 3 * most, Length: 40 * time.Second, Reports: 0.1, ReportTimes: 20, Balancers: Common(),
+	}
+}
+
+// Full is as many reads as the replicas can hardly take.
+func Full() Scenario {
+	sc := Equal()
+	sc.Name, sc.Says, sc.Rate = "full", "Three equal replicas, asked for 92 % of what they can.", 0.92*3*most
+	return sc
 }

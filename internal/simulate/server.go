@@ -7,7 +7,7 @@ type server struct {
 	Server
 	run     *run
 	slow    float64
-	failing bool
+	failing float64
 	replay  time.Duration
 	busy    int
 	queue   []job
@@ -27,7 +27,7 @@ const refusedAfter = 100 * time.Microsecond
 func (s *server) send(size float64, done func(ok bool)) {
 	way := s.RTT / 2
 	s.run.after(way, func() {
-		if s.failing {
+		if s.failing > 0 && s.run.chance.Float64() < s.failing {
 			s.run.after(refusedAfter+way, func() { done(false) })
 			return
 		}

@@ -8,6 +8,8 @@
 //     never as the short one that it was.
 //   - A server that nobody asks must not look slow for ever: its estimate fades, it is
 //     tried again, and one read that is still slow brings the estimate back whole.
+//   - A server whose queue has drained must not look as slow as its last reads were,
+//     which waited in that queue: how many reads are in flight is part of the estimate.
 //   - A server that answers nobody gives no measurements: how long the reads in flight
 //     have been waiting counts as well.
 //   - One report of ten seconds says nothing about lookups of a millisecond: the

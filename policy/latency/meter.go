@@ -31,18 +31,20 @@ type Meter struct {
 	// waiting is the moment, +1 ns, since which reads have been in flight without one
 	// that ended; 0: unknown.
 	waiting atomic.Int64
-	// state is the estimate's logarithm and the moment of its newest read.
-	state atomic.Uint64
+	whole   average // how long a read takes
+	each    average // the same for each read that was in flight when it began
 }
 
 // InFlight is how many reads have begun and not ended.
 func (m *Meter) InFlight() int64 { return m.inFlight.Load() }
 
-// Begin says that a read is sent to the server at now.
-func (m *Meter) Begin(now time.Duration) {
-	if m.inFlight.Add(1) == 1 {
+// Begin says that a read is sent to the server at now, and returns how many are in
+// flight with it.
+func (m *Meter) Begin(now time.Duration) (inFlight int64) {
+	if inFlight = m.inFlight.Add(1); inFlight == 1 {
 		m.waiting.Store(int64(now) + 1)
 	}
+	return inFlight
 }
 
 // End says that a read that began is over, however it ended.
@@ -56,59 +58,49 @@ func (m *Meter) End(now time.Duration) {
 	m.waiting.Store(int64(now) + 1)
 }
 
-// Served says that a read has succeeded at now, after took.
-func (m *Meter) Served(now, took time.Duration) { m.observe(now, took, readMoves) }
+// Served says that a read has succeeded at now, after took. inFlight is what Begin
+// returned.
+func (m *Meter) Served(now, took time.Duration, inFlight int64) {
+	m.observe(now, took, inFlight, readMoves)
+}
 
 // Failed says that a read has failed at now, after took, for a reason that lies in
 // the server.
 func (m *Meter) Failed(now, took time.Duration) {
-	known := stateOf(m.state.Load()).log.duration()
-	m.observe(now, max(took, FailureLeast, FailureFactor*known), failureMoves)
+	known := m.whole.load().log.duration()
+	m.observe(now, max(took, FailureLeast, min(known, math.MaxInt64/FailureFactor)*FailureFactor), 1, failureMoves)
 }
 
 // Abandoned says that a caller has given up at now, after took: the read would have
 // taken that long at least. It is no news where an estimate says so anyway.
-func (m *Meter) Abandoned(now, took time.Duration) {
-	if took > stateOf(m.state.Load()).log.duration() {
-		m.observe(now, took, readMoves)
+func (m *Meter) Abandoned(now, took time.Duration, inFlight int64) {
+	if took > m.whole.load().log.duration() {
+		m.observe(now, took, inFlight, readMoves)
 	}
+}
+
+func (m *Meter) observe(now, took time.Duration, inFlight int64, moves float64) {
+	m.each.observe(now, took/time.Duration(max(inFlight, 1)), moves)
+	m.whole.observe(now, took, moves)
 }
 
 // Latency is how long a read that begins now is expected to take, the way there and
 // back and the wait for a connection included; 0: no read has been measured yet.
 func (m *Meter) Latency(now time.Duration) time.Duration {
-	s := stateOf(m.state.Load())
-	if s.log == 0 {
+	whole := m.whole.load()
+	if whole.log == 0 {
 		return 0
 	}
-	faded := s.faded(now).duration()
-	if m.inFlight.Load() <= 0 {
-		return faded
+	inFlight := max(m.inFlight.Load(), 0)
+	expected := whole.faded(now).duration()
+	// The reads that made it slow may have ended by now, long before others tell: in a
+	// queue of a hundred the last one waits for all of them, the next one for nobody.
+	if each := m.each.load().log.duration(); each < expected/time.Duration(inFlight+1) {
+		expected = max(each*time.Duration(inFlight+1), 1)
 	}
-	if since := m.waiting.Load(); since > 0 {
-		stalled := min(now-time.Duration(since-1), StallFactor*s.log.duration())
-		return max(faded, stalled)
+	if since := m.waiting.Load(); since > 0 && inFlight > 0 {
+		stalled := min(now-time.Duration(since-1), StallFactor*whole.log.duration())
+		return max(expected, stalled)
 	}
-	return faded
-}
-
-func (m *Meter) observe(now, took time.Duration, moves float64) {
-	log := logOf(took)
-	for {
-		old := m.state.Load()
-		s := stateOf(old)
-		switch {
-		case s.log == 0:
-			s.log = log
-		default:
-			// What fades counts less, but the estimate itself does not: a server that was
-			// tried again and is still slow is as slow as it was.
-			moves := 1 - (1-moves)*s.weight(now)
-			s.log += logarithm(math.Round(float64(log-s.log) * moves))
-		}
-		s.at = max(s.at, momentOf(now))
-		if m.state.CompareAndSwap(old, s.packed()) {
-			return
-		}
-	}
+	return expected
 }

@@ -20,7 +20,7 @@ func steady(n int, took time.Duration) (m *latency.Meter, now time.Duration) {
 	for range n {
 		m.Begin(now)
 		now += took
-		m.Served(now, took)
+		m.Served(now, took, 1)
 		m.End(now)
 	}
 	return m, now
@@ -38,18 +38,18 @@ func TestFirstReads(t *testing.T) {
 	assert.Zero(t, m.Latency(time.Hour), "nothing has ended")
 	m.End(time.Hour)
 	assert.Zero(t, m.Latency(time.Hour), "it may have been cancelled, or its statement be wrong")
-	m.Served(time.Hour, 7*ms)
+	m.Served(time.Hour, 7*ms, 1)
 	assertNear(t, 7*ms, m.Latency(time.Hour), "the first read is the estimate")
 }
 
 func TestEveryDurationIsKept(t *testing.T) {
 	for _, d := range []time.Duration{1, 2, 999, ms, 4 * ms, time.Second, time.Hour, math.MaxInt64 / 2} {
 		var m latency.Meter
-		m.Served(0, d)
+		m.Served(0, d, 1)
 		assertNear(t, d, m.Latency(0), d.String())
 	}
 	var m latency.Meter
-	m.Served(-time.Hour, -5)
+	m.Served(-time.Hour, -5, 1)
 	assert.Equal(t, time.Duration(1), m.Latency(-time.Hour), "a clock that went back")
 }
 
@@ -57,14 +57,14 @@ func TestFollowsTheReads(t *testing.T) {
 	m, now := steady(50, 4*ms)
 	for range 64 {
 		now += 40 * ms
-		m.Served(now, 40*ms)
+		m.Served(now, 40*ms, 1)
 	}
 	slow := m.Latency(now)
 	assert.Greater(t, slow, 36*ms)
 	assert.LessOrEqual(t, slow, 40*ms)
 	for range 200 {
 		now += 4 * ms
-		m.Served(now, 4*ms)
+		m.Served(now, 4*ms, 1)
 	}
 	assert.InDelta(t, float64(4*ms), float64(m.Latency(now)), float64(ms/10))
 }
@@ -72,7 +72,7 @@ func TestFollowsTheReads(t *testing.T) {
 // One report among a thousand lookups must not make its server look like a slow one.
 func TestOneReportIsNoSlowServer(t *testing.T) {
 	m, now := steady(1000, ms)
-	m.Served(now, 10*time.Second)
+	m.Served(now, 10*time.Second, 1)
 	assert.Less(t, m.Latency(now), 2*ms)
 }
 
@@ -98,7 +98,7 @@ func TestFailingFastIsNotFast(t *testing.T) {
 		now += ms
 		half.Failed(now, ms/10)
 		now += ms
-		half.Served(now, 5*ms)
+		half.Served(now, 5*ms, 1)
 	}
 	assert.Greater(t, half.Latency(now), 25*ms)
 }
@@ -106,16 +106,16 @@ func TestFailingFastIsNotFast(t *testing.T) {
 func TestWhoGivesUpHasNotMeasured(t *testing.T) {
 	m, now := steady(50, 20*ms)
 	for range 50 {
-		m.Abandoned(now, ms)
+		m.Abandoned(now, ms, 1)
 	}
 	assertNear(t, 20*ms, m.Latency(now), "given up early")
 	for range 100 {
-		m.Abandoned(now, time.Second)
+		m.Abandoned(now, time.Second, 1)
 	}
 	assert.Greater(t, m.Latency(now), 500*ms, "given up late: it takes that long at least")
 
 	var unknown latency.Meter
-	unknown.Abandoned(now, time.Second)
+	unknown.Abandoned(now, time.Second, 1)
 	assertNear(t, time.Second, unknown.Latency(now), "nobody has ever got an answer")
 }
 
@@ -132,9 +132,9 @@ func TestFades(t *testing.T) {
 	}
 	assert.Less(t, last, ms/100)
 	assert.Positive(t, last, "it stays known")
-	m.Served(now, 50*ms)
+	m.Served(now, 50*ms, 1)
 	assertNear(t, 50*ms, m.Latency(now), "still slow")
-	m.Served(now+10*latency.Fade, 5*ms)
+	m.Served(now+10*latency.Fade, 5*ms, 1)
 	assertNear(t, 5*ms, m.Latency(now+10*latency.Fade), "recovered")
 	assert.Equal(t, time.Duration(1), m.Latency(now+1000*time.Hour))
 }
@@ -149,7 +149,7 @@ func TestWhatWaitsCounts(t *testing.T) {
 	assertNear(t, 20*ms, m.Latency(now+20*ms), "one has been waiting")
 	assertNear(t, latency.StallFactor*5*ms, m.Latency(now+time.Hour), "bounded")
 	m.End(now + time.Hour)
-	m.Served(now+time.Hour, 5*ms)
+	m.Served(now+time.Hour, 5*ms, 1)
 	assertNear(t, 5*ms, m.Latency(now+time.Hour), "one has ended")
 	assertNear(t, 15*ms, m.Latency(now+time.Hour+15*ms), "the other waits on")
 	m.End(now + time.Hour + 15*ms)
@@ -169,9 +169,9 @@ func TestTogether(t *testing.T) {
 				case i%100 == 99 && g == 0:
 					m.Failed(now, ms)
 				case i%50 == 49:
-					m.Abandoned(now, ms)
+					m.Abandoned(now, ms, 1)
 				default:
-					m.Served(now, 5*ms)
+					m.Served(now, 5*ms, 1)
 				}
 				_ = m.Latency(now)
 				m.End(now)
@@ -190,7 +190,7 @@ func BenchmarkMeter(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			m.Begin(now)
-			m.Served(now, ms)
+			m.Served(now, ms, 1)
 			m.End(now)
 		}
 	})

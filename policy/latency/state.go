@@ -2,6 +2,7 @@ package latency
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,31 @@ func stateOf(word uint64) state {
 }
 
 func (s state) packed() uint64 { return uint64(s.log)<<momentBits | uint64(s.at) }
+
+// average is over the logarithms of durations.
+type average struct{ word atomic.Uint64 }
+
+func (a *average) load() state { return stateOf(a.word.Load()) }
+
+func (a *average) observe(now, took time.Duration, moves float64) {
+	log := logOf(took)
+	for {
+		old := a.word.Load()
+		s := stateOf(old)
+		if s.log == 0 {
+			s.log = log
+		} else {
+			// What fades counts less, but the average itself does not: a server that was
+			// tried again and is still slow is as slow as it was.
+			by := 1 - (1-moves)*s.weight(now)
+			s.log += logarithm(math.Round(float64(log-s.log) * by))
+		}
+		s.at = max(s.at, momentOf(now))
+		if a.word.CompareAndSwap(old, s.packed()) {
+			return
+		}
+	}
+}
 
 // idle is how long no read has ended, in units of Fade.
 func (s state) idle(now time.Duration) float64 {
