@@ -20,12 +20,12 @@ type Spill struct {
 	// average weight. -1 is no bound. Defaults to 32, half of the connections of a
 	// default pool: at twice that, reads queue for a connection.
 	InFlight int
-	// Slower is how many times as long a read may take as on the fastest replica of
-	// the other zones, the way there included. It needs no knowledge of the servers,
-	// and holds however many processes share them. To know what it compares with, a
-	// read goes to each of the others now and then. Without a [LatencyLoad] it says
-	// nothing. -1 is no bound. Defaults to 1.
-	Slower float64
+	// Latency is how long a read is expected to take, in the zone and longer than on
+	// the fastest replica of the other zones, the way there included. It holds however
+	// many processes share the servers. To know what to compare with, reads that are
+	// over it are sent to the others now and then. Without a [LatencyLoad] it says
+	// nothing. -1 is no bound. Defaults to 10 ms: what is faster is not worth the way.
+	Latency time.Duration
 	// Lag is how much farther a replica is behind than the one that is least behind.
 	// Replicas over MaxLag are never offered, whatever this says. Defaults to no
 	// bound.
@@ -34,7 +34,7 @@ type Spill struct {
 
 const (
 	defaultSpillInFlight = 32
-	defaultSpillSlower   = 1.0
+	defaultSpillLatency  = 10 * time.Millisecond
 )
 
 // Validate returns an error that names every field whose value has no meaning, or nil.
@@ -43,8 +43,8 @@ func (s Spill) Validate() error {
 	if s.InFlight < -1 {
 		errs = append(errs, fmt.Errorf("readsplit: Spill.InFlight is %d: it must be a number of reads (0 means %d, -1 no bound)", s.InFlight, defaultSpillInFlight))
 	}
-	if s.Slower != 0 && s.Slower != -1 && !(s.Slower >= 1 && s.Slower <= math.MaxFloat64) {
-		errs = append(errs, fmt.Errorf("readsplit: Spill.Slower is %v: it must be a number of 1 or more (0 means %v, -1 no bound)", s.Slower, defaultSpillSlower))
+	if s.Latency < -1 {
+		errs = append(errs, fmt.Errorf("readsplit: Spill.Latency is %v: it must be positive (0 means %v, -1 no bound)", s.Latency, defaultSpillLatency))
 	}
 	if s.Lag < 0 {
 		errs = append(errs, fmt.Errorf("readsplit: Spill.Lag is %v: it must be positive (0 means no bound)", s.Lag))
@@ -72,8 +72,8 @@ func ZoneFirstUntil(spill Spill, inner Balancer) Balancer {
 	if spill.InFlight == 0 {
 		spill.InFlight = defaultSpillInFlight
 	}
-	if spill.Slower == 0 {
-		spill.Slower = defaultSpillSlower
+	if spill.Latency == 0 {
+		spill.Latency = defaultSpillLatency
 	}
 	return zoneFirst{inner, spill}
 }
@@ -139,7 +139,7 @@ const spillDraw = 1 << 20
 type measure struct {
 	newest    time.Time // what the least lagging candidate shows
 	fair      float64   // the average weight
-	elsewhere float64   // the least latency in other zones, in nanoseconds
+	elsewhere float64   // the least latency in other zones, in ns
 }
 
 // over is the share of reads that should leave c: none within the bounds, all at
@@ -149,8 +149,8 @@ func (z zoneFirst) over(c *Candidate, m *measure) float64 {
 	if z.spill.InFlight > 0 {
 		share = float64(inFlight(c))*m.fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
 	}
-	if z.spill.Slower > 0 {
-		share = max(share, float64(c.Latency)/(z.spill.Slower*m.elsewhere)-1)
+	if z.spill.Latency > 0 {
+		share = max(share, float64(c.Latency)/max(float64(z.spill.Latency), m.elsewhere)-1)
 	}
 	if z.spill.Lag > 0 {
 		share = max(share, float64(behind(c, m.newest))/float64(z.spill.Lag)-1)

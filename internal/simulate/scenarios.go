@@ -135,9 +135,9 @@ func Zones() Scenario {
 		Balancers: []Choice{
 			{"least in flight", policy.LeastInFlight()},
 			{"latency", policy.Latency()},
-			{"zone first, no bound", policy.ZoneFirstUntil(policy.Spill{InFlight: -1, Slower: -1}, nil)},
+			{"zone first, no bound", policy.ZoneFirstUntil(policy.Spill{InFlight: -1, Latency: -1}, nil)},
 			{"zone first", policy.ZoneFirst(nil)},
-			{"zone first, in flight only", policy.ZoneFirstUntil(policy.Spill{Slower: -1}, nil)},
+			{"zone first, in flight only", policy.ZoneFirstUntil(policy.Spill{Latency: -1}, nil)},
 			{"zone first, latency", policy.ZoneFirst(policy.Latency())},
 		},
 	}

@@ -72,9 +72,11 @@ func (m *Meter) Failed(now, took time.Duration) {
 }
 
 // Abandoned says that a caller has given up at now, after took: the read would have
-// taken that long at least. It is no news where an estimate says so anyway.
+// taken that long at least. It is no news where an estimate says so anyway, nor, of a
+// server that nobody has measured, before [FailureLeast].
 func (m *Meter) Abandoned(now, took time.Duration, inFlight int64) {
-	if took > m.whole.load().log.duration() {
+	known := m.whole.load().log
+	if known > 0 && took > known.duration() || known == 0 && took >= FailureLeast {
 		m.observe(now, took, inFlight, readMoves)
 	}
 }

@@ -115,6 +115,8 @@ func TestWhoGivesUpHasNotMeasured(t *testing.T) {
 	assert.Greater(t, m.Latency(now), 500*ms, "given up late: it takes that long at least")
 
 	var unknown latency.Meter
+	unknown.Abandoned(now, ms, 1)
+	assert.Zero(t, unknown.Latency(now), "given up at once: not a server that takes a millisecond")
 	unknown.Abandoned(now, time.Second, 1)
 	assertNear(t, time.Second, unknown.Latency(now), "nobody has ever got an answer")
 }
@@ -155,6 +157,26 @@ func TestWhatWaitsCounts(t *testing.T) {
 	m.End(now + time.Hour + 15*ms)
 	assert.Zero(t, m.InFlight())
 	assert.LessOrEqual(t, m.Latency(now+time.Hour+time.Second), 6*ms, "nobody waits")
+}
+
+// The last read of a queue of a hundred waited for the others; the next one does not.
+func TestAQueueThatHasDrained(t *testing.T) {
+	m, now := steady(100, 5*ms)
+	var began []int64
+	for range 100 {
+		began = append(began, m.Begin(now))
+	}
+	for i, n := range began {
+		now += ms
+		m.Served(now, time.Duration(5+i)*ms, n)
+		m.End(now)
+	}
+	assert.Zero(t, m.InFlight())
+	assert.Less(t, m.Latency(now), 5*ms)
+	for range 50 {
+		m.Begin(now)
+	}
+	assert.Greater(t, m.Latency(now), 40*ms, "a new queue")
 }
 
 func TestTogether(t *testing.T) {
