@@ -99,6 +99,11 @@ type Config struct {
 	// while any of them is right for a read. Defaults to no preference.
 	Zone string
 
+	// Spill says when reads leave Zone although it has a replica for them: how many run
+	// there, how long they take, how far its replicas are behind. Defaults to 32 reads
+	// in flight on each replica, and to 10 ms where another zone is faster.
+	Spill policy.Spill
+
 	// Pool sizes the connection pools of replicas that do not say it themselves.
 	Pool Pool
 
@@ -324,7 +329,7 @@ func (c Config) zoned(b policy.Balancer) policy.Balancer {
 	if c.Zone == "" {
 		return b
 	}
-	return policy.ZoneFirst(b)
+	return policy.ZoneFirstUntil(c.Spill, b)
 }
 
 // weighed fills in the weights.

@@ -20,13 +20,17 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
 	"policy": {"lsn"},
 	// What any policy must satisfy is told in the terms of policies alone.
 	"policy/policytest": {"lsn", "policy"},
+	// A meter counts and averages; what for is the balancer's affair.
+	"policy/latency": {},
+	// Servers on paper, for the decisions of policies and the estimates of meters.
+	"internal/simulate": {"lsn", "policy", "policy/latency"},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
