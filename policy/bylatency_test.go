@@ -14,8 +14,10 @@ import (
 func byChance(b policy.Balancer, n int, servers ...server) []int {
 	r := rand.New(rand.NewPCG(13, 14))
 	got := make([]int, len(servers))
+	given := offered(servers...)
+	c := make([]policy.Candidate, len(given))
 	for range n {
-		c := offered(servers...)
+		copy(c, given)
 		got[c[b.Pick(&policy.Query{Random: r.Uint64()}, c)].Index]++
 	}
 	return got

@@ -25,7 +25,7 @@ func TestSlowStartGrows(t *testing.T) {
 			s := &policy.Snapshot{Replicas: []policy.Replica{standby("a", time.Time{}), standby("b", now.Add(-back))}}
 			rng := rand.New(rand.NewPCG(3, 4))
 			got := 0
-			const reads = 20_000
+			const reads = 10_000
 			for i := range reads {
 				decision := d.Decide(&policy.Query{Statement: policy.Read, Mode: policy.Stale, Random: rng.Uint64(), Ticket: uint64(i)}, s, nil, now)
 				if decision.Target != policy.ToReplica {

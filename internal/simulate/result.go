@@ -12,6 +12,7 @@ const Window = 500 * time.Millisecond
 type Result struct {
 	Reads         int
 	P50, P99, Max time.Duration
+	Mean          time.Duration
 	// Share of the reads that each server has served; the last is the primary.
 	Share []float64
 	// Queue is the longest queue of each server.
@@ -41,6 +42,11 @@ func (r *Result) finish(servers []*server) {
 		r.Queue = append(r.Queue, s.longest)
 	}
 	r.Reads = total
+	sum := 0.0
+	for _, t := range r.times {
+		sum += float64(t)
+	}
+	r.Mean = time.Duration(sum / float64(max(len(r.times), 1)))
 	slices.Sort(r.times)
 	r.P50, r.P99, r.Max = quantile(r.times, 0.5), quantile(r.times, 0.99), quantile(r.times, 1)
 	for _, w := range r.windows {
