@@ -87,8 +87,9 @@ type Config struct {
 	// to policy.NotFoundStands.
 	NotFound policy.NotFound
 
-	// Balancer chooses among the replicas that are right for a read.
-	// Defaults to policy.LeastInFlight().
+	// Balancer chooses among the replicas that are right for a read. With more than
+	// about ten processes, or servers that are not alike, policy.Latency() serves
+	// better (docs/balancing.md). Defaults to policy.LeastInFlight().
 	Balancer policy.Balancer
 
 	// Policies are further rules that a replica must pass, beside the ones that
@@ -240,8 +241,9 @@ type Replica struct {
 	// Groups are the classes of work that may ask for this server with Group.
 	// Defaults to none.
 	Groups []string
-	// AllowPrimaryAsReplica accepts a server that is not in recovery, for
-	// development with one server. Without it, such a server is warned about and
+	// AllowPrimaryAsReplica accepts a server that is not in recovery: for
+	// development with one server, and for a primary that is to serve reads by its
+	// Weight. Without it, such a server is warned about and
 	// never read from. Defaults to false.
 	AllowPrimaryAsReplica bool
 	// Pool sizes this server's connection pool. Defaults to Config.Pool.
