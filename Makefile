@@ -35,6 +35,7 @@ help:
 	@echo 'make verify      clients, faults, and a judge of what the clients were told (DURATION=30m SEED=7)'
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
+	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -104,6 +105,11 @@ lint: vet fmt
 cluster: deps
 	@go build -buildvcs=false -o bin/cluster ./testenv/cmd/cluster
 	@bin/cluster -pg $(PG)
+
+# Balancers against servers on paper (docs/balancing.md): the same on any machine.
+.PHONY: simulate
+simulate:
+	@go run ./internal/simulate/plots
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels

@@ -61,6 +61,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Balancer":               f.balancer,
 		"Config.Policies":               f.policies,
 		"Config.Zone":                   f.zone,
+		"Config.Spill":                  f.spill,
 		"Config.Pool":                   f.poolMaxOpen(func(c *readsplit.Config, p readsplit.Pool) { c.Pool = p }),
 		"Config.Retry":                  f.retry,
 		"Config.Health":                 f.health,

@@ -15,7 +15,10 @@ import (
 )
 
 func (f fieldTest) zone(t *testing.T) {
-	zones := func(c *readsplit.Config) { c.Replicas[0].Zone, c.Replicas[1].Zone = "a", "b" }
+	zones := func(c *readsplit.Config) {
+		c.Replicas[0].Zone, c.Replicas[1].Zone = "a", "b"
+		c.Spill = policy.Spill{InFlight: -1, Latency: -1} // a slow machine is no reason to leave
+	}
 	base := newDB(t, f.c, inDatabase(f.database), configured(zones))
 	changed := newDB(t, f.c, inDatabase(f.database), configured(zones), configured(func(c *readsplit.Config) { c.Zone = "b" }))
 	assert.Len(t, servers(t, base, nobody(), 40), 2)
@@ -23,7 +26,7 @@ func (f fieldTest) zone(t *testing.T) {
 }
 
 func (f fieldTest) replicaZone(t *testing.T) {
-	here := func(c *readsplit.Config) { c.Zone = "a" }
+	here := func(c *readsplit.Config) { c.Zone, c.Spill = "a", policy.Spill{InFlight: -1, Latency: -1} }
 	base := newDB(t, f.c, inDatabase(f.database), configured(here))
 	changed := newDB(t, f.c, inDatabase(f.database), configured(here), configured(func(c *readsplit.Config) { c.Replicas[0].Zone = "a" }))
 	assert.Len(t, servers(t, base, nobody(), 40), 2)

@@ -18,6 +18,7 @@ type lastRun struct {
 	began time.Time
 	late  bool // it was broken off at its own deadline
 	trial bool // it was sent to a replica that is ejected
+	pace  pace // unknown of one that failed after its first row
 }
 
 // weigh takes into account how a run went that failed, beside its error: whether

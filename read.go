@@ -45,8 +45,8 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		trial := r.trial
-		r.trial, r.began = false, time.Since(processStart)
-		err = s.try(attempt, trial)
+		r.trial, r.began = false, sinceStart()
+		ran, err := s.try(attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
 			continue
@@ -56,6 +56,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
+				s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
 				rt.told(marksOf(ctx), s, generation, r.sight, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(ctx, s, reason)
@@ -72,7 +73,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial})
+		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial, ran})
 		if !again {
 			rt.told(marksOf(ctx), s, generation, r.sight, err)
 			r.ranOn(ctx, s, reason)
@@ -94,19 +95,21 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, trial bool) error {
-	s.inFlight.Add(1)
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
+	ran.inFlight = s.meter.Begin(began)
 	defer func() {
-		s.inFlight.Add(-1)
+		now := sinceStart()
+		ran.took = now - began
+		s.meter.End(now)
 		if trial {
 			s.trial.Store(false)
 		}
 	}()
 	if s.out.Load() {
 		// Decided before an operator took it away, who now waits for nothing any more.
-		return errOutOfService
+		return ran, errOutOfService
 	}
-	return attempt(s)
+	return ran, attempt(s)
 }
 
 var errOutOfService = errors.New("readsplit: the replica was taken out of service")
@@ -131,6 +134,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	if v.Strikes() {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
+	s.timeFailed(ctx, v, run)
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
 	case retry.Elsewhere:

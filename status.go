@@ -115,6 +115,10 @@ type ServerStatus struct {
 	// both 0 for the primary, see Status.PrimaryReads.
 	Reads    uint64
 	InFlight int64
+	// Latency is how long a read of this process is expected to take there until its
+	// first row, the wait for a connection included (package policy/latency); 0: not
+	// known, or the primary.
+	Latency time.Duration
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
@@ -170,7 +174,7 @@ func (rt *router) status() Status {
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
 			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
-			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
+			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
 		st.Replicas = append(st.Replicas, rs)

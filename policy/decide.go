@@ -73,6 +73,7 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	if reason := d.request(&in, t); reason != ReasonNone {
 		return Decision{Target: ToPrimary, Reason: reason}
 	}
+	in.timed, _ = load.(LatencyLoad)
 
 	sc := d.scratch.Get().(*scratch)
 	defer d.scratch.Put(sc)

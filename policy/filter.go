@@ -11,6 +11,7 @@ type input struct {
 	q     *Query
 	s     *Snapshot
 	load  Load
+	timed LatencyLoad // load, if it knows latencies
 	now   time.Time
 	bound time.Duration // on the staleness of a replica
 	left  time.Duration // that may still be waited
@@ -91,7 +92,10 @@ func first(ticket uint64, replicas int) int {
 
 func (sc *scratch) add(in *input, r *Replica, index int) {
 	c := &sc.candidates[sc.n]
-	c.Index, c.Replica, c.InFlight = index, r, in.inFlight(index)
+	c.Index, c.Replica, c.InFlight, c.Latency = index, r, in.inFlight(index), 0
+	if in.timed != nil {
+		c.Latency = in.timed.Latency(index, in.now)
+	}
 	sc.index[sc.n] = index
 	sc.n++
 }

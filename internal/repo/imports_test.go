@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -31,6 +31,10 @@ var imports = map[string][]string{
 	"explain": {"policy", "sqlclass"},
 	// Assertions for the tests of an application, which knows the plugin.
 	"explain/explaintest": {"gorm.io/gorm", "github.com/readsplit/readsplit", "explain", "policy"},
+	// A meter counts and averages; what for is the balancer's affair.
+	"policy/latency": {},
+	// Servers on paper, for the decisions of policies and the estimates of meters.
+	"internal/simulate": {"lsn", "policy", "policy/latency"},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
