@@ -85,6 +85,8 @@ func TestLogLines(t *testing.T) {
 	line := func() string { defer b.Reset(); return b.String() }
 	l.ObserveDecision(t.Context(), observe.Decision{Server: "pg2", Reason: policy.ReasonWaited, Read: true, Attempts: 2, Waited: 3e6, Resolver: "orders"})
 	assert.Contains(t, line(), `level=DEBUG msg="readsplit: decision" server=pg2 reason=waited read=true resolver=orders attempts=2 waited=3ms`)
+	l.ObserveDecision(t.Context(), observe.Decision{Server: "primary", Reason: policy.ReasonInTransaction, Begins: true, Attempts: 1})
+	assert.Contains(t, line(), `msg="readsplit: decision" server=primary reason=in_transaction read=false begins_transaction=true`)
 	l.ObserveRetry(t.Context(), observe.Retry{Server: "pg2", Cause: retry.CauseRecoveryConflict, Conflict: retry.ConflictSnapshot, Err: errors.New("canceling")})
 	assert.Contains(t, line(), `level=INFO msg="readsplit: a read is run again" server=pg2 cause=recovery_conflict error=canceling conflict=snapshot`)
 	l.ObserveChange(observe.Change{Server: "pg2", State: "down", Err: errors.New("refused")})

@@ -52,6 +52,9 @@ func (l *Log) ObserveDecision(ctx context.Context, d Decision) {
 	if d.Resolver != "" {
 		add(slog.String("resolver", d.Resolver))
 	}
+	if d.Begins {
+		add(slog.Bool("begins_transaction", true))
+	}
 	if d.Attempts > 1 {
 		add(slog.Int("attempts", d.Attempts))
 	}

@@ -130,6 +130,7 @@ type Decision struct {
 	Server   string        `json:"server"`
 	Reason   policy.Reason `json:"reason"`
 	Attempts int           `json:"attempts"`
+	Begins   bool          `json:"begins_transaction,omitempty"`
 	Waited   float64       `json:"waited_seconds,omitempty"`
 }
 
@@ -147,7 +148,7 @@ const mostShown = 50
 
 func decisions(all []observe.Decision) (shown []Decision) {
 	for _, d := range all[:min(len(all), mostShown)] {
-		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Reason: d.Reason, Attempts: d.Attempts, Waited: d.Waited.Seconds()})
+		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Reason: d.Reason, Attempts: d.Attempts, Begins: d.Begins, Waited: d.Waited.Seconds()})
 	}
 	return shown
 }
