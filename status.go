@@ -105,6 +105,9 @@ type ServerStatus struct {
 	// Paused: an administrator paused replay. Balanced: the name answers as
 	// several servers, and is not used for reads that ask for anything.
 	Paused, Balanced bool
+	// CutOff: it has received nothing for two seconds or more, although the primary has
+	// more: the network between them, its slot or its password.
+	CutOff bool
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -168,7 +171,7 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
 			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
 		}

@@ -118,5 +118,11 @@ const (
 	StateRegressed  State = "regressed"   // came back in an older state than it had shown
 	StateRestarted  State = "restarted"   // another run of the server answers
 	StateBalanced   State = "balanced"    // one name, several servers
+	StatePaused     State = "paused"      // an administrator has paused replay
+	StateReplays    State = "replays"     // replay goes on
+	StateCutOff     State = "cut_off"     // receives nothing, and the primary has more
+	StateReceives   State = "receives"    // receives again
+	StateLagging    State = "lagging"     // its staleness is over MaxLag, or has no bound
+	StateWithinLag  State = "within_lag"  // within MaxLag again
 	StateNewHistory State = "new_history" // the primary changed its timeline, its run or its identity
 )

@@ -44,6 +44,8 @@ type replica struct {
 	renew  Renewer       // nil: the source cannot
 	health health
 
+	troubles troubles // guarded by Monitor.mu
+
 	// Guarded by Monitor.mu.
 	up         bool
 	role       policy.Role
@@ -178,7 +180,7 @@ func (r *replica) sampleFull() {
 	}
 	r.alive()
 	r.m.mu.Lock()
-	events := r.take(began, s, fresh || r.renew == nil)
+	events := append(r.take(began, s, fresh || r.renew == nil), r.see(time.Now())...)
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
@@ -366,6 +368,7 @@ func (r *replica) view() policy.Replica {
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
+		CutOff:     r.troubles.cutOff(time.Now()),
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
