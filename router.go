@@ -164,7 +164,7 @@ func (rt *router) prepare() {
 		OnAlive:   func(i int) { rt.replicas()[i].revive() },
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
-		OnCapture: rt.tellCapture,
+		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
 		Seed:      rand.Uint64(),
 	}
 	limits := policy.Limits{

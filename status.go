@@ -108,6 +108,11 @@ type ServerStatus struct {
 	// CutOff: it has received nothing for two seconds or more, although the primary has
 	// more: the network between them, its slot or its password.
 	CutOff bool
+	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
+	// of the database that it is used for; nil for the primary and before the first
+	// answer. It is asked seldom, and not at all over a connection that is the
+	// application's own. A crash of the replica sets it back to 0.
+	Conflicts map[retry.ConflictKind]uint64
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -176,6 +181,7 @@ func (rt *router) status() Status {
 			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
+		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}
 	c := &rt.counters

@@ -54,6 +54,10 @@ type Config struct {
 	MaxLag        time.Duration // decides when a nudge is due
 	MaxWait       time.Duration // the longest wait that anybody makes for a replica
 
+	// ConflictsEvery is how often a replica whose Source is a ConflictSource is asked
+	// what replay has cancelled there, when nobody waits for its position; 0: never.
+	ConflictsEvery time.Duration
+
 	// Nudge allows the monitor to commit one small message on the primary, at
 	// most once a second, when a healthy replica is about to be thrown out only
 	// because a quiet primary left a WAL record unfinished (see lsn.NudgeSQL).

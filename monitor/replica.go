@@ -40,11 +40,16 @@ type replica struct {
 	gen    atomic.Uint64
 	ctx    context.Context // ends when the monitor, or the replica in it, does
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when the goroutine has ended; nil: there is none
-	renew  Renewer       // nil: the source cannot
+	ended  chan struct{}  // closed when the goroutine has ended; nil: there is none
+	renew  Renewer        // nil: the source cannot
+	asks   ConflictSource // nil: the source cannot
 	health health
 
-	troubles troubles // guarded by Monitor.mu
+	// Guarded by Monitor.mu, but for conflictsAt.
+	troubles    troubles
+	conflicts   lsn.Conflicts
+	counted     bool      // conflicts are the server's
+	conflictsAt time.Time // when it may be asked for them; the goroutine's own
 
 	// Guarded by Monitor.mu.
 	up         bool
@@ -111,6 +116,7 @@ func (r *replica) run(rng *rand.Rand) {
 		r.m.mu.Unlock()
 		if full {
 			r.sampleFull()
+			r.askConflicts()
 			// A server that is gone is asked less and less often.
 			regular = time.Now().Add(every() * time.Duration(min(1+r.fails/8, slowest)))
 			if r.fails == 1 {
