@@ -28,6 +28,7 @@ help:
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
 	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
 	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'
+	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -72,7 +73,7 @@ demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
 
-.PHONY: webshop journeys browser bin/webshop
+.PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
 	@go build -buildvcs=false -o bin/webshop ./examples/webshop
 webshop: deps bin/webshop
@@ -83,6 +84,10 @@ browser:
 	@scripts/deps.sh $(PG) browser
 	@go build -buildvcs=false -o bin/browser ./examples/webshop/browser
 	@bin/browser -pg $(PG) -pictures docs/webshop
+page:
+	@scripts/deps.sh $(PG) browser
+	@go build -buildvcs=false -o bin/page ./examples/webshop/page
+	@bin/page -pg $(PG) -pictures docs/status
 
 .PHONY: verify verify-dbresolver verify-mutants bin/verify
 bin/verify:

@@ -106,7 +106,7 @@ type ServerStatus struct {
 	// several servers, and is not used for reads that ask for anything.
 	Paused, Balanced bool
 	// CutOff: it has received nothing for two seconds or more, although the primary has
-	// more: the network between them, its slot or its password.
+	// more: the network between them, its slot, its right to connect.
 	CutOff bool
 	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
 	// of the database that it is used for; nil for the primary and before the first

@@ -13,7 +13,7 @@ var meanings = map[string]struct {
 	"regressed":   {true, "it came back in an older state than it had shown: it crashed, or was restored"},
 	"paused":      {true, "an administrator has paused replay: what it shows grows older"},
 	"replays":     {false, "replay goes on"},
-	"cut_off":     {true, "it receives nothing, although the primary has more: look at the network between them, its slot and its password"},
+	"cut_off":     {true, "it receives nothing, although the primary has more: look at the network between them, its slot, and its right to connect"},
 	"receives":    {false, "it receives from the primary again"},
 	"lagging":     {true, "it may be staler than MaxLag: only reads that allow more go there"},
 	"within_lag":  {false, "it is within MaxLag again"},

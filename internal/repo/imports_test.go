@@ -54,7 +54,7 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
-	"status": {"github.com/readsplit/readsplit", "observe", "overload", "policy"},
+	"status": {"github.com/readsplit/readsplit", "failover", "observe", "overload", "policy"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.

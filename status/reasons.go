@@ -1,0 +1,63 @@
+package status
+
+import "github.com/readsplit/readsplit/policy"
+
+// reasons say to whoever is on call what a reason means, behind "because", and what to
+// do where many statements have it. served: replicas have run them.
+var reasons = map[policy.Reason]struct {
+	served      bool
+	because, do string
+}{
+	policy.ReasonCaughtUp:            {true, "the replica has what the session wrote", ""},
+	policy.ReasonWithinLag:           {true, "the session has nothing to see, and the replica is within MaxLag", ""},
+	policy.ReasonWaited:              {true, "the replica had what the session wrote after a short wait", ""},
+	policy.ReasonStale:               {true, "its context does without a bound on staleness", ""},
+	policy.ReasonAnyReplica:          {true, "its context asks for nothing but a replica", ""},
+	policy.ReasonServedStale:         {true, "no replica was fresh enough and the primary had no room", "Look at the replicas' lag, or raise Config.PrimaryBudget."},
+	policy.ReasonPrimaryLost:         {true, "the primary cannot be reached", "Look at the primary."},
+	policy.ReasonWrite:               {false, "they write", ""},
+	policy.ReasonLockingRead:         {false, "they lock rows", ""},
+	policy.ReasonUnknownStatement:    {false, "they are not provably reads", "Many? Declare the function that they call in Config.ReadFunctions."},
+	policy.ReasonFresh:               {false, "their context asks for current data", ""},
+	policy.ReasonNoReplicas:          {false, "no replica is configured", ""},
+	policy.ReasonGroupEmpty:          {false, "no replica is in the group that they name", "Correct the name, or Replica.Groups."},
+	policy.ReasonPreferPrimary:       {false, "Config.Default prefers the primary", ""},
+	policy.ReasonKillSwitch:          {false, "an operator has switched replicas off", "Switch them on again when that is over."},
+	policy.ReasonPercent:             {false, "an operator keeps a share on the primary", ""},
+	policy.ReasonShadow:              {false, "shadow mode sends every read there", ""},
+	policy.ReasonInTransaction:       {false, "they are in a transaction", ""},
+	policy.ReasonPinned:              {false, "they belong to a write or to a connection of their own", ""},
+	policy.ReasonReadToWrite:         {false, "they read what is about to be written", ""},
+	policy.ReasonParent:              {false, "the statement that they belong to ran there", ""},
+	policy.ReasonReadOnlyTransaction: {false, "their read-only transaction is there", ""},
+	policy.ReasonUnsure:              {false, "the outcome of a write of the session is unknown", "Many? Look for cancelled or broken writes."},
+	policy.ReasonOtherHistory:        {false, "their session wrote before a failover", "It ends by itself within the sticky window."},
+	policy.ReasonPositionPending:     {false, "no position of the session's write is known yet", "Many? Asking the primary for its position is slow: look at its load."},
+	policy.ReasonStickyWindow:        {false, "their session wrote a moment ago", ""},
+	policy.ReasonRestOfRequest:       {false, "their request has written", ""},
+	policy.ReasonHeldElsewhere:       {false, "their request is held on another server", ""},
+	policy.ReasonObjected:            {false, "a policy of the application objected", ""},
+	policy.ReasonNotInGroup:          {false, "no replica of their group may serve", ""},
+	policy.ReasonDrained:             {false, "the replicas are out of service", "Resume one."},
+	policy.ReasonFailedThisRead:      {false, "they failed on the replicas", "Look at the replicas' logs."},
+	policy.ReasonNotAStandby:         {false, "a replica is a primary", "Correct its address."},
+	policy.ReasonDown:                {false, "the replicas are down", "Bring them back: look at their logs."},
+	policy.ReasonNoNews:              {false, "the replicas have not answered yet", "Not right after the start? Look at their addresses and rights."},
+	policy.ReasonOldNews:             {false, "news of the replicas are too old", "This process, or the network, is overloaded."},
+	policy.ReasonEjected:             {false, "reads fail on the replicas", "Look at the replicas' logs."},
+	policy.ReasonBalanced:            {false, "a replica's name answers as several servers", "Give each a name of its own in Config.Replicas."},
+	policy.ReasonUnprovenHistory:     {false, "the replicas are not proven to follow the primary", "Not after a failover? They follow another server."},
+	policy.ReasonLagUnknown:          {false, "nobody knows how old the replicas are", "Not right after the start? Are they cut off?"},
+	policy.ReasonBehindBytes:         {false, "the replicas have too much to replay", "Look for a bulk write, and at their replay."},
+	policy.ReasonLagging:             {false, "the replicas are staler than MaxLag", "Look at their replay: a pause, a long query, load, the network."},
+	policy.ReasonSlowStart:           {false, "the replica comes back slowly", "It ends by itself."},
+	policy.ReasonBehindSession:       {false, "the replicas lack what the session wrote", "Many? Use a session per user, or raise Config.MaxWait."},
+	policy.ReasonWaitExpired:         {false, "the replicas did not get the session's write within MaxWait", "Many? Replay takes longer than Config.MaxWait."},
+	policy.ReasonPrimaryLostRefused:  {false, "the primary is lost and Config.PrimaryLost refuses", "Look at the primary."},
+	policy.ReasonAtMostUnproven:      {false, "nobody can prove the bound that they ask for", "Look at the primary."},
+	policy.ReasonReplicaFailed:       {false, "they failed on replicas too often", "Look at the replicas' logs."},
+	policy.ReasonRefusedByReplica:    {false, "a replica refused them as writes", "Many? They call something that writes: see the log, and do not declare it in Config.ReadFunctions."},
+	policy.ReasonNotFoundRecheck:     {false, "a replica found nothing and the primary was asked", ""},
+	policy.ReasonSchemaBehind:        {false, "the replica did not have the new schema yet", "It ends by itself; look at the lag if not."},
+	policy.ReasonKeepsConflicting:    {false, "replay keeps cancelling them on replicas", "Raise max_standby_streaming_delay, set hot_standby_feedback, or use Config.ConflictGroup."},
+}
