@@ -36,6 +36,7 @@ help:
 	@echo 'make verify      clients, faults, and a judge of what the clients were told (DURATION=30m SEED=7)'
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
+	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -114,3 +115,9 @@ cluster: deps
 .PHONY: levels
 levels: deps
 	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkGuarantee -benchtime 2000x -count 3 .
+
+# What it costs to be observed, side by side (docs/status.md).
+.PHONY: observe
+observe: deps
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkTell -count 3 .
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkObserve -benchtime 20000x -count 3 .

@@ -165,7 +165,7 @@ func (rt *router) prepare() {
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
 		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
-		Seed:      rand.Uint64(),
+		Seed: rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,
