@@ -374,7 +374,7 @@ func (r *replica) view() policy.Replica {
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
-		CutOff:     r.troubles.cutOff(time.Now()),
+		CutOff:     r.troubles.cutOff(p.insertAt),
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}

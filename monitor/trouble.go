@@ -77,23 +77,24 @@ func newTroubles() troubles {
 // that one.
 func (t *troubles) forget() { t.reached, t.stuck = 0, time.Time{} }
 
-// cutOff reports whether the replica receives nothing.
-func (t *troubles) cutOff(now time.Time) bool {
-	return !t.stuck.IsZero() && now.Sub(t.stuck) >= cutAfter
+// cutOff reports whether the replica receives nothing, by when the primary has answered
+// last: one that does not answer sends nothing either, which is not its replicas' fault.
+func (t *troubles) cutOff(primary time.Time) bool {
+	return !t.stuck.IsZero() && primary.Sub(t.stuck) >= cutAfter
 }
 
 // see judges r's newest full sample. The caller holds Monitor.mu.
 func (r *replica) see(now time.Time) (events []Change) {
 	p, t := &r.m.primary, &r.troubles
 	if r.role != policy.RoleStandby || r.balanced {
+		t.forget()
 		return nil
 	}
-	lost := r.m.snap.Load().Primary.Lost
 	reached := max(r.sample.Receive, r.sample.Replay)
 	switch {
 	case reached > t.reached || p.flush <= reached:
 		t.reached, t.stuck = reached, time.Time{}
-	case t.stuck.IsZero() && !lost:
+	case t.stuck.IsZero():
 		t.stuck = now
 	}
 	note := func(news State) {
@@ -102,10 +103,10 @@ func (r *replica) see(now time.Time) (events []Change) {
 		}
 	}
 	note(t.paused.see(r.sample.Paused, now))
-	if lost {
+	if r.m.snap.Load().Primary.Lost {
 		return events // nobody's distance to the primary is known
 	}
-	note(t.cut.see(t.cutOff(now), now))
+	note(t.cut.see(t.cutOff(p.insertAt), now))
 	v := r.view()
 	lag, ok := v.Lag(now)
 	note(t.behind.see(lag > r.m.cfg.MaxLag || !ok && r.m.cfg.MaxLag < math.MaxInt64/4, now))
