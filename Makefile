@@ -28,6 +28,7 @@ help:
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
 	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
 	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'
+	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -36,6 +37,7 @@ help:
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
 	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
+	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -73,7 +75,7 @@ demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
 
-.PHONY: webshop journeys browser bin/webshop
+.PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
 	@go build -buildvcs=false -o bin/webshop ./examples/webshop
 webshop: deps bin/webshop
@@ -84,6 +86,10 @@ browser:
 	@scripts/deps.sh $(PG) browser
 	@go build -buildvcs=false -o bin/browser ./examples/webshop/browser
 	@bin/browser -pg $(PG) -pictures docs/webshop
+page:
+	@scripts/deps.sh $(PG) browser
+	@go build -buildvcs=false -o bin/page ./examples/webshop/page
+	@bin/page -pg $(PG) -pictures docs/status
 
 .PHONY: verify verify-dbresolver verify-mutants bin/verify
 bin/verify:
@@ -115,3 +121,9 @@ simulate:
 .PHONY: levels
 levels: deps
 	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkGuarantee -benchtime 2000x -count 3 .
+
+# What it costs to be observed, side by side (docs/status.md).
+.PHONY: observe
+observe: deps
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkTell -count 3 .
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkObserve -benchtime 20000x -count 3 .

@@ -156,7 +156,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 // or on the primary.
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
-	r := &route{router: t.router, wish: t.wish}
+	r := &route{router: t.router, wish: t.wish, begins: true}
 	err := r.read(ctx, func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
@@ -258,6 +258,9 @@ func (t *readOnlyTx) again() *route {
 // the replica's transaction stays open until the end for rows that are still
 // being read.
 func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
+	if reason != 0 { // else the route has told
+		t.router.tellBegin(t.ctx, true, reason)
+	}
 	tx, err := t.router.beginTracked(t.ctx, &t.opts)
 	if err != nil {
 		return nil, err

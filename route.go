@@ -76,6 +76,7 @@ type route struct {
 	fell  bool    // it did fall back
 
 	waited time.Duration // what the newest decision took, where it had to wait
+	begins bool          // it is for a transaction that begins with its first read
 }
 
 // runner runs statements: a pool, or one server's prepared statements.

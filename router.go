@@ -167,8 +167,8 @@ func (rt *router) prepare() {
 		OnAlive:   func(i int) { rt.replicas()[i].revive() },
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
-		OnCapture: rt.tellCapture,
-		Seed:      rand.Uint64(),
+		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
+		Seed: rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,

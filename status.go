@@ -28,6 +28,9 @@ type Status struct {
 	// decision. GORM wraps Create, Update and Delete in a transaction unless
 	// SkipDefaultTransaction is set.
 	Reasons map[policy.Reason]uint64
+	// ReplicaReasons are those of Reasons that replicas served. A preload, for example,
+	// follows its parent to whoever served that, for one and the same reason.
+	ReplicaReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
 	// Conflicts counts reads that replay cancelled, by what they stood in the way of.
@@ -105,6 +108,14 @@ type ServerStatus struct {
 	// Paused: an administrator paused replay. Balanced: the name answers as
 	// several servers, and is not used for reads that ask for anything.
 	Paused, Balanced bool
+	// CutOff: it has received nothing for two seconds or more, although the primary has
+	// more: the network between them, its slot, its right to connect.
+	CutOff bool
+	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
+	// of the database that it is used for; nil for the primary and before the first
+	// answer. It is asked seldom, and not at all over a connection that is the
+	// application's own. A crash of the replica sets it back to 0.
+	Conflicts map[retry.ConflictKind]uint64
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -142,8 +153,8 @@ func emptyStatus(resolver string) Status {
 	return Status{
 		Resolver: resolver,
 		Primary:  ServerStatus{Name: primaryName},
-		Reasons:  make(map[policy.Reason]uint64),
-		Retries:  make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
+		Reasons:  make(map[policy.Reason]uint64), ReplicaReasons: make(map[policy.Reason]uint64),
+		Retries: make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
 	}
 }
 
@@ -172,16 +183,21 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
 			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
+		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}
 	c := &rt.counters
-	for i := range c.reasons {
-		if n := c.reasons[i].Load(); n > 0 {
+	for i := range c.onPrimary {
+		replicas := c.onReplicas[i].Load()
+		if replicas > 0 {
+			st.ReplicaReasons[policy.Reason(i)] = replicas
+		}
+		if n := c.onPrimary[i].Load() + replicas; n > 0 {
 			st.Reasons[policy.Reason(i)] = n
 		}
 	}

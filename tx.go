@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -61,6 +62,7 @@ func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		}
 		return &readOnlyTx{router: rt, ctx: ctx, opts: *opts}, nil
 	}
+	rt.tellBegin(ctx, opts != nil && opts.ReadOnly, policy.ReasonInTransaction)
 	// A nil of its type: from any other nil GORM makes an error of its own, for the
 	// Rollback of a transaction that never began.
 	return rt.beginTracked(ctx, opts)

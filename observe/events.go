@@ -7,9 +7,9 @@ import (
 	"github.com/readsplit/readsplit/retry"
 )
 
-// Decision is one run of a statement outside of transactions: where it went, and why.
-// GORM wraps Create, Update and Delete in a transaction unless SkipDefaultTransaction
-// is set.
+// Decision is one run of a statement outside of transactions, or the beginning of a
+// transaction: where it went, and why. GORM wraps Create, Update and Delete in a
+// transaction unless SkipDefaultTransaction is set.
 type Decision struct {
 	At time.Time
 	// Resolver is the name of the resolver that the statement belongs to; empty where
@@ -20,8 +20,13 @@ type Decision struct {
 	Replica bool
 	// Reason is why, from one closed list.
 	Reason policy.Reason
-	// Read says that the statement was taken for a read.
+	// Read says that the statement was taken for a read, or the transaction is a
+	// read-only one.
 	Read bool
+	// Begins says that a transaction has begun there. Its statements follow it and are
+	// not told of. A read-only one chooses its server with its first statement, and is
+	// told of again if it has to move to the primary.
+	Begins bool
 	// Attempts is how often the statement was run: more than 1 when a replica failed
 	// and it was run again elsewhere.
 	Attempts int
@@ -47,7 +52,9 @@ type Change struct {
 	At       time.Time
 	Resolver string
 	Server   string // the name of a replica, or "primary"
-	// State is one of the monitor's states: up, down, drained, ...
+	// State is one of the monitor's states: up, down, paused, drained, ... Those that may
+	// come and go (paused, cut_off, lagging and their ends) are told when they have
+	// lasted.
 	State string
 	// Err is why, where an error is the reason.
 	Err error

@@ -114,6 +114,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 		assert.Regexp(t, `^[A-Z][^|\n]*\.$`, s, "%v: one sentence, fit for a table", r)
 		assert.NotContains(t, seen, s, "%v", r)
 		seen[s] = r
+		assert.Regexp(t, `^[a-zA-Z][^|\n]*[^.]$`, r.Because(), "%v: the end of a sentence", r)
 		if remedy := r.Remedy(); remedy != "" {
 			assert.Regexp(t, `^[A-Z][^|\n]*\.$`, remedy, "%v", r)
 		}
