@@ -57,6 +57,11 @@ func (t *readOnlyTx) pick(ctx context.Context, query string) (tx gorm.Tx, statef
 	info := t.router.classify(query)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer func() {
+		if err == nil && tx == gorm.Tx(t.replica) {
+			t.router.tellInside(ctx, t.server, t.reason)
+		}
+	}()
 	read := info.Class == sqlclass.Read
 	stateful = !read && statesOf(info, query)
 	switch t.step(read, stateful) {

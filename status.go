@@ -20,6 +20,9 @@ type Status struct {
 	Resolver string
 	Primary  ServerStatus
 	Replicas []ServerStatus
+	// SharesPrimary says that the resolver has no primary of its own: Primary, Budget
+	// and Failover are the plugin's again, and would be counted twice.
+	SharesPrimary bool
 
 	// ReplicaReads and PrimaryReads are reads outside of transactions, by who
 	// served them.
@@ -160,6 +163,7 @@ func emptyStatus(resolver string) Status {
 
 func (rt *router) status() Status {
 	st := emptyStatus(rt.name)
+	st.SharesPrimary = rt.name != "" && !rt.owns()
 	now := time.Now()
 	servers := rt.replicas() // before the snapshot, which then has them all
 	snap := rt.monitor.Snapshot()

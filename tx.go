@@ -163,6 +163,7 @@ func (t *trackedTx) join(ctx context.Context) {
 // itself.
 func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	t.join(ctx)
+	t.router.tellInside(ctx, nil, policy.ReasonInTransaction)
 	info := t.router.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		t.insert.Store(true)

@@ -24,6 +24,10 @@ type onlyTokens struct{}
 
 func (onlyTokens) ObserveToken(observe.Token) {}
 
+type onlyStatements struct{}
+
+func (onlyStatements) ObserveStatement(context.Context, observe.Statement) {}
+
 func TestOf(t *testing.T) {
 	ring, log := observe.NewRing(1), observe.NewLog(slog.Default(), observe.LogOptions{})
 	o, err := observe.Of(ring, onlyTokens{}, log)
@@ -33,6 +37,11 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []observe.ChangeObserver{ring, log}, o.Changes)
 	assert.Equal(t, []observe.CaptureObserver{log}, o.Captures)
 	assert.Equal(t, []observe.TokenObserver{onlyTokens{}}, o.Tokens)
+
+	inside := onlyStatements{}
+	o, err = observe.Of(inside)
+	require.NoError(t, err)
+	assert.Equal(t, observe.Observers{Statements: []observe.StatementObserver{inside}}, o)
 
 	_, err = observe.Of(ring, nil, 5, observe.Ring{}, (*observe.Ring)(nil))
 	for _, part := range []string{"[4] is a nil *observe.Ring", "[1] is a <nil>", "[2] is a int", "[3] is a observe.Ring", "pointer receiver"} {
