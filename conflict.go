@@ -18,6 +18,7 @@ type lastRun struct {
 	began time.Time
 	late  bool // it was broken off at its own deadline
 	trial bool // it was sent to a replica that is ejected
+	pace  pace // unknown of one that failed after its first row
 }
 
 // weigh takes into account how a run went that failed, beside its error: whether
@@ -59,7 +60,7 @@ func (r *route) aside(q *query, d policy.Decision, snap *policy.Snapshot) policy
 	}
 	if rt.cfg.ConflictGroup != "" && !q.stays {
 		q.Group = rt.cfg.ConflictGroup
-		if aside := rt.decider.Decide(&q.Query, snap, rt, time.Now()); aside.Target == policy.ToReplica {
+		if aside := rt.ruling(&q.Query, snap, time.Now()); aside.Target == policy.ToReplica {
 			aside.Reason = policy.ReasonKeepsConflicting
 			return aside
 		}

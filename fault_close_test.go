@@ -127,7 +127,7 @@ func TestCloseUnderLoad(t *testing.T) {
 // Close while a read waits for a replica does not keep it waiting, nor spinning.
 func TestCloseEndsWaits(t *testing.T) {
 	c := cluster(t)
-	d := newDB(t, c, configured(func(c *readsplit.Config) { c.MaxWait = time.Hour }))
+	d := newDB(t, c, configured(func(c *readsplit.Config) { c.MaxWait, c.MaxSampleAge = time.Hour, 20*time.Second }))
 	counters(t, d, 1)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	var undo []func() error
@@ -147,7 +147,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	require.NoError(t, d.plugin.Close(limit(t)))
 	closed := time.Now()
 	eventually(t, "it to end", done.Load)
-	assert.Less(t, time.Since(closed), 700*time.Millisecond, "the news would be too old after a second")
+	assert.Less(t, time.Since(closed), 15*time.Second, "before the news is too old")
 	assert.Equal(t, "primary", server)
 	for _, u := range undo {
 		undone(t, u)

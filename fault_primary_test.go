@@ -77,7 +77,7 @@ func TestFaultPrimaryGone(t *testing.T) {
 	began := time.Now()
 	token, err := readsplit.SessionFrom(unsettled).Token(t.Context())
 	require.NoError(t, err)
-	assert.Less(t, time.Since(began), 3*time.Second)
+	assert.Less(t, time.Since(began), 10*time.Second)
 	content, err := readsplit.Config{}.ParseToken(token)
 	require.NoError(t, err)
 	assert.True(t, content.Unsure.After(time.Now()))

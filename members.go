@@ -32,7 +32,7 @@ func (rt *router) replicas() []*server {
 func (rt *router) splits() bool { return len(rt.replicas()) > 0 }
 
 // InFlight implements policy.Load.
-func (rt *router) InFlight(replica int) int64 { return rt.replicas()[replica].inFlight.Load() }
+func (rt *router) InFlight(replica int) int64 { return rt.replicas()[replica].meter.InFlight() }
 
 func (m *members) groups() map[string]bool {
 	if p := m.named.Load(); p != nil {

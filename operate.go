@@ -117,7 +117,7 @@ func (s *server) idle(ctx context.Context) error {
 	for {
 		// A read that was decided before the replica went out of service may not have
 		// its connection yet.
-		using, reads := s.pool.Stats().InUse, s.inFlight.Load()
+		using, reads := s.pool.Stats().InUse, s.meter.InFlight()
 		if using == 0 && reads == 0 {
 			closeIdle(s.pool)
 			return nil

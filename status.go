@@ -31,6 +31,9 @@ type Status struct {
 	// decision. GORM wraps Create, Update and Delete in a transaction unless
 	// SkipDefaultTransaction is set.
 	Reasons map[policy.Reason]uint64
+	// ReplicaReasons are those of Reasons that replicas served. A preload, for example,
+	// follows its parent to whoever served that, for one and the same reason.
+	ReplicaReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
 	// Conflicts counts reads that replay cancelled, by what they stood in the way of.
@@ -126,6 +129,10 @@ type ServerStatus struct {
 	// both 0 for the primary, see Status.PrimaryReads.
 	Reads    uint64
 	InFlight int64
+	// Latency is how long a read of this process is expected to take there until its
+	// first row, the wait for a connection included (package policy/latency); 0: not
+	// known, or the primary.
+	Latency time.Duration
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
@@ -149,8 +156,8 @@ func emptyStatus(resolver string) Status {
 	return Status{
 		Resolver: resolver,
 		Primary:  ServerStatus{Name: primaryName},
-		Reasons:  make(map[policy.Reason]uint64),
-		Retries:  make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
+		Reasons:  make(map[policy.Reason]uint64), ReplicaReasons: make(map[policy.Reason]uint64),
+		Retries: make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
 	}
 }
 
@@ -180,16 +187,21 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
-			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
+			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
+		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}
 	c := &rt.counters
-	for i := range c.reasons {
-		if n := c.reasons[i].Load(); n > 0 {
+	for i := range c.onPrimary {
+		replicas := c.onReplicas[i].Load()
+		if replicas > 0 {
+			st.ReplicaReasons[policy.Reason(i)] = replicas
+		}
+		if n := c.onPrimary[i].Load() + replicas; n > 0 {
 			st.Reasons[policy.Reason(i)] = n
 		}
 	}

@@ -19,10 +19,29 @@ func (r *route) tell(ctx context.Context, s *server, reason policy.Reason) {
 	d := observe.Decision{
 		At: time.Now(), Resolver: r.router.name, Server: primaryName, Reason: reason,
 		Read:     reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement,
-		Attempts: max(r.attempts, 1), Waited: r.waited,
+		Attempts: max(r.attempts, 1), Waited: r.waited, Begins: r.begins,
+	}
+	if r.begins {
+		d.Read = true // only a read-only one has a route
 	}
 	if s != nil {
 		d.Server, d.Replica = s.name, true
+	}
+	for _, o := range told {
+		o.ObserveDecision(ctx, d)
+	}
+}
+
+// tellBegin tells the observers of a transaction that begins on the primary. Its
+// statements follow it, and are not told of.
+func (rt *router) tellBegin(ctx context.Context, readOnly bool, reason policy.Reason) {
+	told := rt.plugin.told.Decisions
+	if len(told) == 0 {
+		return
+	}
+	d := observe.Decision{
+		At: time.Now(), Resolver: rt.name, Server: primaryName, Reason: reason,
+		Read: readOnly, Attempts: 1, Begins: true,
 	}
 	for _, o := range told {
 		o.ObserveDecision(ctx, d)
@@ -59,6 +78,9 @@ func (rt *router) tellChange(c monitor.Change) {
 
 // tellToken tells the observers what became of a token.
 func (rt *router) tellToken(outcome observe.TokenOutcome) {
+	if rt.rehearsal != nil {
+		return
+	}
 	for _, o := range rt.plugin.told.Tokens {
 		o.ObserveToken(observe.Token{At: time.Now(), Resolver: rt.name, Outcome: outcome})
 	}

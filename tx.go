@@ -48,23 +48,33 @@ type trackedTx struct {
 // begin opens a transaction: on the primary, unless it is a read-only one that a
 // replica may serve.
 func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+	if h := rehearsalIn(ctx); h != nil && h.p == rt.plugin {
+		return h.begin(ctx, rt, opts, nil), nil
+	}
 	if tx, ok := readonlyguard.UnsentTx(ctx); ok {
 		return tx, nil
 	}
 	sessionless(ctx)
-	if readonlyguard.IsReadOnly(ctx) {
-		// The server refuses what the guard did not see.
-		opts = readOnly(opts)
-	}
-	if opts != nil && opts.ReadOnly && rt.splits() && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
+	opts, reads := rt.readsOnly(ctx, opts)
+	if reads {
 		if err := ctx.Err(); err != nil {
 			return (*readOnlyTx)(nil), err
 		}
 		return &readOnlyTx{router: rt, ctx: ctx, opts: *opts}, nil
 	}
+	rt.tellBegin(ctx, opts != nil && opts.ReadOnly, policy.ReasonInTransaction)
 	// A nil of its type: from any other nil GORM makes an error of its own, for the
 	// Rollback of a transaction that never began.
 	return rt.beginTracked(ctx, opts)
+}
+
+// readsOnly returns the options for a transaction, and whether a replica may serve it.
+func (rt *router) readsOnly(ctx context.Context, opts *sql.TxOptions) (*sql.TxOptions, bool) {
+	if readonlyguard.IsReadOnly(ctx) {
+		// The server refuses what the guard did not see.
+		opts = readOnly(opts)
+	}
+	return opts, opts != nil && opts.ReadOnly && rt.splits() && !rt.closed.Load() && mayRunOnReplica(opts.Isolation)
 }
 
 // readOnly is opts for a transaction that only reads.

@@ -131,6 +131,7 @@ func (m *Monitor) Served(i int, trial bool) {
 // before says nothing of it. The caller holds Monitor.mu.
 func (r *replica) recovers() {
 	r.health.until, r.health.last = time.Time{}, 0
+	r.troubles.forget()
 	r.comesBack()
 }
 

@@ -52,7 +52,9 @@ type Change struct {
 	At       time.Time
 	Resolver string
 	Server   string // the name of a replica, or "primary"
-	// State is one of the monitor's states: up, down, drained, ...
+	// State is one of the monitor's states: up, down, paused, drained, ... Those that may
+	// come and go (paused, cut_off, lagging and their ends) are told when they have
+	// lasted.
 	State string
 	// Err is why, where an error is the reason.
 	Err error

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// DecisionObserver is told of every statement outside of transactions. ctx is the
-// statement's.
+// DecisionObserver is told of every statement outside of transactions, and of the
+// beginning of every transaction. ctx is that of the statement, or of Begin.
 type DecisionObserver interface {
 	ObserveDecision(ctx context.Context, d Decision)
 }

@@ -166,12 +166,9 @@ if ! found=$(find_postgres); then
 fi
 item postgresql "$found"
 
-# --- Redis, for the store of session/redisstore, and Prometheus, for the alerts and the dashboard.
-# Debian's packages start servers of their own, on the ports that everybody expects real ones on.
-# They are told not to, now and at the next start.
-
-# install_stopped ITEM PACKAGE
-install_stopped() {
+# install_quiet ITEM PACKAGE: Debian's package starts a server of its own, on the port that
+# everybody expects a real one on. It is told not to, now and at the next start.
+install_quiet() {
 	policy=/usr/sbin/policy-rc.d
 	if [ ! -e "$policy" ] && command -v apt-get >/dev/null; then
 		trap 'as_root rm -f "$policy"; rm -f "$log"' EXIT
@@ -188,11 +185,19 @@ install_stopped() {
 	fi
 }
 
-command -v redis-server >/dev/null || install_stopped redis redis-server
+# --- Redis, for the store of session/redisstore.
+command -v redis-server >/dev/null || install_quiet redis redis-server
 item redis "$(command -v redis-server) ($(redis-server --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p'))"
 
+# --- Prometheus, for the alerts and the dashboard.
 for program in prometheus promtool; do
-	command -v $program >/dev/null || install_stopped prometheus prometheus
+	command -v $program >/dev/null || install_quiet prometheus prometheus
 	command -v $program >/dev/null || fail prometheus "was installed, and there is still no $program in PATH"
 done
 item prometheus "$(command -v prometheus) ($(prometheus --version 2>&1 | sed -n 's/^prometheus, version \([0-9.]*\).*/\1/p'))"
+
+# --- PgBouncer, for the doctor: Debian keeps it where only root's PATH leads.
+find_pgbouncer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer; }
+
+find_pgbouncer >/dev/null || install_quiet pgbouncer pgbouncer
+item pgbouncer "$(find_pgbouncer) ($("$(find_pgbouncer)" --version | sed -n 's/^PgBouncer \([0-9.]*\).*/\1/p'))"

@@ -30,7 +30,7 @@ func TestFrozen(t *testing.T) {
 		assert.ErrorIs(t, s.Advance(context.Background(), "ann", forAnHour(place(1, 1, 1, 5))), ErrTimeout)
 		took := time.Since(began)
 		assert.GreaterOrEqual(t, took, 100*time.Millisecond)
-		assert.Less(t, took, 400*time.Millisecond)
+		assert.Less(t, took, 2*time.Second)
 	}
 	var wg sync.WaitGroup
 	for range 2 * inFlight {
@@ -132,7 +132,7 @@ func TestClientThatHangs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	assert.Less(t, time.Since(began), time.Second)
+	assert.Less(t, time.Since(began), 10*time.Second)
 	assert.Equal(t, int64(inFlight), called.Load())
 	assert.Len(t, s.slots, inFlight)
 	close(hangs)
