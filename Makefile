@@ -14,6 +14,9 @@ JOURNEYS ?=
 PLUGIN   ?= readsplit
 WEBSHOP  ?=
 
+# For make observed: -hurry, a minute of the alerts is a second.
+OBSERVED ?=
+
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The modules of go.work, as go list's patterns.
@@ -28,6 +31,8 @@ help:
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
 	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
 	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'
+	@echo 'make observed    a shop with metrics, a status page, and Prometheus with the alerts; break servers, and watch'
+	@echo '                 (OBSERVED=-hurry: a minute of the alerts is a second)'
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
 	@echo 'make matrix      every way into the database, and who ran each statement'
@@ -90,6 +95,11 @@ page:
 	@scripts/deps.sh $(PG) browser
 	@go build -buildvcs=false -o bin/page ./examples/webshop/page
 	@bin/page -pg $(PG) -pictures docs/status
+
+.PHONY: observed
+observed: deps
+	@go build -buildvcs=false -o bin/observed ./examples/observed
+	@bin/observed -pg $(PG) $(OBSERVED)
 
 .PHONY: verify verify-dbresolver verify-mutants bin/verify
 bin/verify:
