@@ -11,6 +11,7 @@ import (
 type counters struct {
 	onPrimary     [256]atomic.Uint64 // statements by policy.Reason
 	onReplicas    [256]atomic.Uint64
+	onNobody      [256]atomic.Uint64
 	causes        [64]atomic.Uint64 // reads run again by retry.Cause
 	conflicts     [16]atomic.Uint64 // by retry.ConflictKind
 	primaryReads  atomic.Uint64

@@ -33,6 +33,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			s, generation, reason, err = r.admit(ctx, reason)
 		}
 		if err != nil {
+			r.unserved(ctx, reason, err)
 			return err
 		}
 		if s == nil {

@@ -34,6 +34,9 @@ type Status struct {
 	// ReplicaReasons are those of Reasons that replicas served. A preload, for example,
 	// follows its parent to whoever served that, for one and the same reason.
 	ReplicaReasons map[policy.Reason]uint64
+	// RefusedReasons are those of Reasons that nobody served: the read failed with
+	// ErrPrimaryLost or overload.ErrPrimaryBusy, and was sent nowhere.
+	RefusedReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
 	// Conflicts counts reads that replay cancelled, by what they stood in the way of.
@@ -156,7 +159,7 @@ func emptyStatus(resolver string) Status {
 	return Status{
 		Resolver: resolver,
 		Primary:  ServerStatus{Name: primaryName},
-		Reasons:  make(map[policy.Reason]uint64), ReplicaReasons: make(map[policy.Reason]uint64),
+		Reasons:  make(map[policy.Reason]uint64), ReplicaReasons: make(map[policy.Reason]uint64), RefusedReasons: make(map[policy.Reason]uint64),
 		Retries: make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
 	}
 }
@@ -197,11 +200,14 @@ func (rt *router) status() Status {
 	}
 	c := &rt.counters
 	for i := range c.onPrimary {
-		replicas := c.onReplicas[i].Load()
+		replicas, nobody := c.onReplicas[i].Load(), c.onNobody[i].Load()
 		if replicas > 0 {
 			st.ReplicaReasons[policy.Reason(i)] = replicas
 		}
-		if n := c.onPrimary[i].Load() + replicas; n > 0 {
+		if nobody > 0 {
+			st.RefusedReasons[policy.Reason(i)] = nobody
+		}
+		if n := c.onPrimary[i].Load() + replicas + nobody; n > 0 {
 			st.Reasons[policy.Reason(i)] = n
 		}
 	}

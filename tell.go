@@ -2,10 +2,12 @@ package readsplit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/observe"
+	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
 )
@@ -28,6 +30,27 @@ func (r *route) tell(ctx context.Context, s *server, reason policy.Reason) {
 		d.Server, d.Replica = s.name, true
 	}
 	for _, o := range told {
+		o.ObserveDecision(ctx, d)
+	}
+}
+
+// unserved takes in that a read was refused: while the primary is lost, by what it or
+// the configuration asks for, or because the primary has no place for it. Nobody else
+// sees it, since it is sent nowhere.
+func (r *route) unserved(ctx context.Context, reason policy.Reason, err error) {
+	var lost *refusal
+	switch {
+	case errors.As(err, &lost):
+		reason = lost.reason
+	case !errors.Is(err, overload.ErrPrimaryBusy):
+		return
+	}
+	r.router.counters.onNobody[reason].Add(1)
+	d := observe.Decision{
+		At: time.Now(), Resolver: r.router.name, Reason: reason, Read: true, Refused: true,
+		Attempts: max(r.attempts, 1) - 1, Waited: r.waited, Begins: r.begins,
+	}
+	for _, o := range r.router.plugin.told.Decisions {
 		o.ObserveDecision(ctx, d)
 	}
 }

@@ -8,16 +8,19 @@ import (
 )
 
 // Decision is one run of a statement outside of transactions, or the beginning of a
-// transaction: where it went, and why. GORM wraps Create, Update and Delete in a
+// transaction: where it went, and why; or a read that was refused. GORM wraps Create, Update and Delete in a
 // transaction unless SkipDefaultTransaction is set.
 type Decision struct {
 	At time.Time
 	// Resolver is the name of the resolver that the statement belongs to; empty where
 	// it belongs to none.
 	Resolver string
-	// Server is the name of the replica, or "primary".
+	// Server is the name of the replica, or "primary"; empty where the read was refused.
 	Server  string
 	Replica bool
+	// Refused says that the read failed with readsplit.ErrPrimaryLost or
+	// overload.ErrPrimaryBusy, and was sent nowhere, or nowhere any more.
+	Refused bool
 	// Reason is why, from one closed list.
 	Reason policy.Reason
 	// Read says that the statement was taken for a read, or the transaction is a
@@ -28,7 +31,7 @@ type Decision struct {
 	// told of again if it has to move to the primary.
 	Begins bool
 	// Attempts is how often the statement was run: more than 1 when a replica failed
-	// and it was run again elsewhere.
+	// and it was run again elsewhere, 0 when it was refused before it ran.
 	Attempts int
 	// Waited is how long the decision took, waiting for a replica to reach the
 	// session's position included.

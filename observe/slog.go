@@ -46,9 +46,14 @@ func (l *Log) ObserveDecision(ctx context.Context, d Decision) {
 	if !ok {
 		return
 	}
-	attrs := [8]slog.Attr{slog.String("server", d.Server), slog.String("reason", d.Reason.String()), slog.Bool("read", d.Read)}
-	n := 3
+	attrs := [8]slog.Attr{slog.String("reason", d.Reason.String()), slog.Bool("read", d.Read)}
+	n := 2
 	add := func(a slog.Attr) { attrs[n], n = a, n+1 }
+	if d.Refused {
+		add(slog.Bool("refused", true))
+	} else {
+		add(slog.String("server", d.Server))
+	}
 	if d.Resolver != "" {
 		add(slog.String("resolver", d.Resolver))
 	}

@@ -21,6 +21,7 @@ const (
 	keyAttempts   = attribute.Key("readsplit.attempts")
 	keyWait       = attribute.Key("readsplit.wait")
 	keyBegins     = attribute.Key("readsplit.begins_transaction")
+	keyRefused    = attribute.Key("readsplit.refused")
 
 	// Of OpenTelemetry's conventions.
 	keyPool      = attribute.Key("db.client.connection.pool.name")

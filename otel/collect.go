@@ -12,6 +12,7 @@ import (
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/overload"
+	"github.com/readsplit/readsplit/policy"
 )
 
 // round is one collection. What the plugin knows is asked for once, so that all of it
@@ -117,6 +118,16 @@ func (r *round) router(s *readsplit.Status) {
 	}
 	r.number(r.in.conflicting, s.KeepConflicting, l)
 	r.count(r.in.refusals, s.Refused, l)
+	// These two are nothing but refusals, and stand from the beginning: a counter that
+	// comes with the first of them has no rate, and a panel of it no 0.
+	for _, reason := range []policy.Reason{policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven} {
+		r.count(r.in.refused, s.RefusedReasons[reason], l, keyReason.String(reason.String()))
+	}
+	for reason, n := range s.RefusedReasons {
+		if reason != policy.ReasonPrimaryLostRefused && reason != policy.ReasonAtMostUnproven {
+			r.count(r.in.refused, n, l, keyReason.String(reason.String()))
+		}
+	}
 	r.count(r.in.voided, s.Voided, l)
 	r.count(r.in.shadowReads, s.Shadow.Replica, l, role(true))
 	r.count(r.in.shadowReads, s.Shadow.Primary, l, role(false))

@@ -18,10 +18,10 @@ var (
 type instruments struct {
 	wait, capture metric.Float64Histogram
 
-	statements, transactions, retries, conflicts, refusals, voided metric.Int64ObservableCounter
-	conflicting                                                    metric.Int64ObservableUpDownCounter
-	share                                                          metric.Float64ObservableGauge
-	shadowReads, shadowStale                                       metric.Int64ObservableCounter
+	statements, transactions, refused, retries, conflicts, refusals, voided metric.Int64ObservableCounter
+	conflicting                                                             metric.Int64ObservableUpDownCounter
+	share                                                                   metric.Float64ObservableGauge
+	shadowReads, shadowStale                                                metric.Int64ObservableCounter
 
 	up                metric.Int64ObservableGauge
 	state             metric.Int64ObservableUpDownCounter
@@ -117,6 +117,7 @@ func (m *maker) histogram(name, tells string, bounds metric.HistogramOption) met
 
 func (m *maker) statementsOf(in *instruments) {
 	in.statements = m.counter("readsplit.statements", "{statement}", "Statements outside of transactions, by who served them and why.")
+	in.refused = m.counter("readsplit.reads.refused", "{read}", "Reads that failed because no replica was right and the primary was lost or had no room.")
 	in.transactions = m.counter("readsplit.transactions", "{transaction}", "Transactions, by where they began and why.")
 	in.share = m.measure("readsplit.reads.replica.share", "1", "Share of the reads of the last minute that replicas served.")
 	in.wait = m.histogram("readsplit.decision.wait", "How long reads waited for a replica, of those that waited.", waitBounds)

@@ -113,12 +113,14 @@ func (x *Observer) ObserveDecision(ctx context.Context, d observe.Decision) {
 	}
 	x.heard.Store(true)
 	k := statement{d.Resolver, d.Server, d.Replica, d.Read, d.Reason}
-	if d.Begins {
+	switch {
+	case d.Refused: // Status counts them
+	case d.Begins:
 		x.transactions.add(k)
-	} else {
+	default:
 		x.statements.add(k)
 	}
-	if d.Waited > 0 {
+	if d.Waited > 0 && !d.Refused {
 		x.in.wait.Record(ctx, d.Waited.Seconds(), x.waits.get(wait{d.Resolver, d.Replica})...)
 	}
 	if !x.options.NoSpans {

@@ -18,6 +18,9 @@ func tellSpan(ctx context.Context, d observe.Decision) {
 		return // most of them, where traces are sampled: nothing is made for these
 	}
 	said := decided(d.Resolver, d.Server, d.Replica, d.Reason)
+	if d.Refused {
+		said = append(said, keyRefused.Bool(true))
+	}
 	said = append(said, keyAttempts.Int(d.Attempts))
 	if d.Waited > 0 {
 		said = append(said, keyWait.Float64(d.Waited.Seconds()))
@@ -37,11 +40,14 @@ func tellSpanOfStatement(ctx context.Context, s observe.Statement) {
 }
 
 func decided(resolver, server string, replica bool, reason policy.Reason) []attribute.KeyValue {
-	said := make([]attribute.KeyValue, 0, 7)
+	said := make([]attribute.KeyValue, 0, 8)
 	if resolver != "" {
 		said = append(said, keyResolver.String(resolver))
 	}
-	return append(said, keyServer.String(server), role(replica), keyReason.String(reason.String()))
+	if server != "" { // somebody has served it
+		said = append(said, keyServer.String(server), role(replica))
+	}
+	return append(said, keyReason.String(reason.String()))
 }
 
 // say puts attributes on the span of a statement. On that of a whole request they

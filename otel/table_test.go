@@ -92,6 +92,7 @@ func everything() readsplit.Status {
 	own := st
 	own.Resolver = "audit"
 	st.Resolvers = []readsplit.Status{resolver, own}
+	st.RefusedReasons = map[policy.Reason]uint64{policy.ReasonPrimaryLostRefused: 2, policy.ReasonLagging: 1}
 	return st
 }
 

@@ -25,15 +25,12 @@ func describe(st *readsplit.Status, now time.Time) Router {
 		r.Servers = append(r.Servers, server(s, false, elected(&st.Failover, s), now))
 	}
 	for reason, n := range st.Reasons {
-		replicas := st.ReplicaReasons[reason]
-		says := Reason{Reason: reason, Because: reason.Because(), Do: reason.Remedy()}
-		if n > replicas {
-			says.Count = n - replicas
-			r.Reasons = append(r.Reasons, says)
-		}
-		if replicas > 0 {
-			says.Count, says.Replica = replicas, true
-			r.Reasons = append(r.Reasons, says)
+		replicas, refused := st.ReplicaReasons[reason], st.RefusedReasons[reason]
+		for _, by := range []Reason{{Count: n - replicas - refused}, {Count: replicas, Replica: true}, {Count: refused, Refused: true}} {
+			if by.Count > 0 {
+				by.Reason, by.Because, by.Do = reason, reason.Because(), reason.Remedy()
+				r.Reasons = append(r.Reasons, by)
+			}
 		}
 	}
 	slices.SortFunc(r.Reasons, func(a, b Reason) int {

@@ -177,7 +177,7 @@ var intended = map[policy.Reason]bool{
 func (r *Router) mainReason() *Reason {
 	for i := range r.Reasons { // the most frequent now first
 		w := &r.Reasons[i]
-		if !w.Replica && w.PerSecond > 0 && w.Reason != policy.ReasonWrite && w.Reason != policy.ReasonUnknownStatement {
+		if !w.Replica && !w.Refused && w.PerSecond > 0 && w.Reason != policy.ReasonWrite && w.Reason != policy.ReasonUnknownStatement {
 			return w
 		}
 	}

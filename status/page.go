@@ -38,10 +38,10 @@ type place struct{ router, server string }
 
 // counts are what rates are made of.
 type counts struct {
-	at                  time.Time
-	replicas, primary   uint64
-	reasons, onReplicas map[policy.Reason]uint64
-	poor                int // looks in a row at which most reads went to the primary
+	at                           time.Time
+	replicas, primary            uint64
+	reasons, onReplicas, refused map[policy.Reason]uint64
+	poor                         int // looks in a row at which most reads went to the primary
 }
 
 // New returns the page of a plugin. It fails on options that have no meaning, naming
@@ -102,7 +102,7 @@ func (p *Page) look(now time.Time) {
 		}
 		poor := p.poor(&d)
 		d.MostlyPrimary = poor >= poorAfter
-		p.counts[d.Name] = counts{at: now, replicas: d.Reads.Replicas, primary: d.Reads.Primary, reasons: all[i].Reasons, onReplicas: all[i].ReplicaReasons, poor: poor}
+		p.counts[d.Name] = counts{at: now, replicas: d.Reads.Replicas, primary: d.Reads.Primary, reasons: all[i].Reasons, onReplicas: all[i].ReplicaReasons, refused: all[i].RefusedReasons, poor: poor}
 		r.Routers = append(r.Routers, d)
 	}
 	for at := range p.past {
@@ -135,9 +135,13 @@ func (p *Page) rates(d *Router, st *readsplit.Status, now time.Time) {
 	d.Reads.ShareNow = share(replicas, primary)
 	for i := range d.Reasons {
 		w := &d.Reasons[i]
-		before := was.onReplicas[w.Reason]
-		if !w.Replica {
-			before = was.reasons[w.Reason] - before
+		replicas, refused := was.onReplicas[w.Reason], was.refused[w.Reason]
+		before := was.reasons[w.Reason] - replicas - refused
+		switch {
+		case w.Replica:
+			before = replicas
+		case w.Refused:
+			before = refused
 		}
 		w.PerSecond = float64(since(w.Count, before)) / seconds
 	}

@@ -237,7 +237,8 @@ function router(r, may) {
     s.root.setAttribute('aria-labelledby', s.title.id);
     s.onPrimary = table('Why statements ran on the primary', s.title.id + '-primary');
     s.onReplicas = table('Why reads ran on replicas', s.title.id + '-replicas');
-    s.root.append(s.title, s.servers, s.numbers, s.notes, s.actions, s.onPrimary.root, s.onReplicas.root);
+    s.refused = table('Why reads were refused: their users saw an error', s.title.id + '-refused');
+    s.root.append(s.title, s.servers, s.numbers, s.notes, s.actions, s.refused.root, s.onPrimary.root, s.onReplicas.root);
     sections.set(r.name, s);
     $('routers').append(s.root);
   }
@@ -265,7 +266,8 @@ function router(r, may) {
     button(s.actions, on ? 'Let reads go to replicas again' : 'Send every read to the primary', '',
       () => (on || confirm('Send every read of this process to the primary?')) && post('traffic', { kill_switch: String(!on) }));
   }
-  fill(s.onPrimary, r.reasons.filter((x) => !x.replica));
+  fill(s.refused, r.reasons.filter((x) => x.refused));
+  fill(s.onPrimary, r.reasons.filter((x) => !x.replica && !x.refused));
   fill(s.onReplicas, r.reasons.filter((x) => x.replica));
 }
 
