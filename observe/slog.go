@@ -46,14 +46,13 @@ func (l *Log) ObserveDecision(ctx context.Context, d Decision) {
 	if !ok {
 		return
 	}
-	attrs := [8]slog.Attr{slog.String("reason", d.Reason.String()), slog.Bool("read", d.Read)}
-	n := 2
-	add := func(a slog.Attr) { attrs[n], n = a, n+1 }
+	attrs, n := [8]slog.Attr{slog.String("server", d.Server)}, 1
 	if d.Refused {
-		add(slog.Bool("refused", true))
-	} else {
-		add(slog.String("server", d.Server))
+		attrs[0] = slog.Bool("refused", true)
 	}
+	add := func(a slog.Attr) { attrs[n], n = a, n+1 }
+	add(slog.String("reason", d.Reason.String()))
+	add(slog.Bool("read", d.Read))
 	if d.Resolver != "" {
 		add(slog.String("resolver", d.Resolver))
 	}
