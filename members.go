@@ -191,7 +191,7 @@ func (p *Plugin) named(name string) ([]member, error) {
 				full = rt.name + "/" + s.name
 			}
 			names = append(names, full)
-			if name == s.name || name == full {
+			if name == s.name || name == rt.name+"/"+s.name {
 				found = append(found, member{rt, s})
 			}
 		}

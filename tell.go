@@ -29,9 +29,7 @@ func (r *route) tell(ctx context.Context, s *server, reason policy.Reason) {
 	if s != nil {
 		d.Server, d.Replica = s.name, true
 	}
-	for _, o := range told {
-		o.ObserveDecision(ctx, d)
-	}
+	tellEach(r.router.plugin, told, func(o observe.DecisionObserver) { o.ObserveDecision(ctx, d) })
 }
 
 // unserved takes in that a read was refused: while the primary is lost, by what it or
@@ -66,9 +64,7 @@ func (rt *router) tellBegin(ctx context.Context, readOnly bool, reason policy.Re
 		At: time.Now(), Resolver: rt.name, Server: primaryName, Reason: reason,
 		Read: readOnly, Attempts: 1, Begins: true,
 	}
-	for _, o := range told {
-		o.ObserveDecision(ctx, d)
-	}
+	tellEach(rt.plugin, told, func(o observe.DecisionObserver) { o.ObserveDecision(ctx, d) })
 }
 
 // tellRetry tells the observers of a read that failed on s and runs again.
@@ -81,9 +77,7 @@ func (r *route) tellRetry(ctx context.Context, s *server, v retry.Verdict, err e
 	if v.Cause == retry.CauseRecoveryConflict {
 		e.Conflict = retry.ConflictOf(err)
 	}
-	for _, o := range told {
-		o.ObserveRetry(ctx, e)
-	}
+	tellEach(r.router.plugin, told, func(o observe.RetryObserver) { o.ObserveRetry(ctx, e) })
 }
 
 // tellChange tells the observers of a server that became something else. Of the
@@ -94,9 +88,7 @@ func (rt *router) tellChange(c monitor.Change) {
 		return
 	}
 	e := observe.Change{At: time.Now(), Resolver: rt.name, Server: c.Server, State: string(c.State), Err: c.Err}
-	for _, o := range told {
-		o.ObserveChange(e)
-	}
+	tellEach(rt.plugin, told, func(o observe.ChangeObserver) { o.ObserveChange(e) })
 }
 
 // tellToken tells the observers what became of a token.
@@ -104,14 +96,14 @@ func (rt *router) tellToken(outcome observe.TokenOutcome) {
 	if rt.rehearsal != nil {
 		return
 	}
-	for _, o := range rt.plugin.told.Tokens {
+	tellEach(rt.plugin, rt.plugin.told.Tokens, func(o observe.TokenObserver) {
 		o.ObserveToken(observe.Token{At: time.Now(), Resolver: rt.name, Outcome: outcome})
-	}
+	})
 }
 
 // tellCapture tells the observers of a question to the primary for its position.
 func (rt *router) tellCapture(began time.Time, err error) {
-	for _, o := range rt.plugin.told.Captures {
+	tellEach(rt.plugin, rt.plugin.told.Captures, func(o observe.CaptureObserver) {
 		o.ObserveCapture(observe.Capture{At: began, Resolver: rt.name, Took: time.Since(began), Err: err})
-	}
+	})
 }

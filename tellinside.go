@@ -18,7 +18,5 @@ func (rt *router) tellInside(ctx context.Context, s *server, reason policy.Reaso
 	if s != nil {
 		e.Server, e.Replica = s.name, true
 	}
-	for _, o := range told {
-		o.ObserveStatement(ctx, e)
-	}
+	tellEach(rt.plugin, told, func(o observe.StatementObserver) { o.ObserveStatement(ctx, e) })
 }

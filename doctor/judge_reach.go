@@ -39,6 +39,10 @@ func unreached(v *view, f *facts) Finding {
 		return found(ConnectionsUsedUp, Problem, f.name,
 			"SELECT usename, application_name, state, count(*) FROM pg_stat_activity GROUP BY 1, 2, 3 shows whose they are. Make pools smaller (Config.Pool, Config.Instances), or raise max_connections, on replicas first.",
 			"%s takes no more connections: %s.", address, why)
+	case code == "42704":
+		// The server quotes the name, which a password without its quotes may have become.
+		return found(DSNInvalid, severity, f.name, "Look which keys of the DSN are no parameters of a server; a password with blanks needs quotes: password='..'.",
+			"%s does not know a parameter that the DSN sets (SQLSTATE 42704). It is not shown, since it may be a part of a password.", address)
 	case code == "57P03":
 		return found(Unreachable, severity, f.name,
 			"Wait, if it was just started; else look at its log: a replica that was copied without its WAL never gets consistent, and hot_standby = off admits nobody.",

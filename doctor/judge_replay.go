@@ -89,7 +89,9 @@ func (v *view) cutOff(f *facts, m moment) string {
 	moments := v.series(f)
 	moved := moments[0].Replay < m.Replay
 	if !m.Receiver {
-		if f.settings["restore_command"].Value != "" && (moved || len(moments) == 1) {
+		// From an archive it moves by whole files, each of which may be minutes old.
+		conninfo, told := f.settings["primary_conninfo"]
+		if f.settings["restore_command"].Value != "" && (moved || len(moments) == 1 || told && conninfo.Value == "") {
 			return ""
 		}
 		return "No WAL receiver runs" + rows + "."

@@ -22,7 +22,7 @@ func (postgres) examine(ctx context.Context, t Topology) ([]Examined, []Finding)
 		if i > 0 && !(postgres{}).same(s.DSN) {
 			continue // said by kindOf
 		}
-		cfg, err := pgx.ParseConfig(s.DSN)
+		cfg, err := readDSN(s.DSN)
 		if err != nil {
 			v.all = append(v.all, &facts{name: s.Name, primary: i == 0})
 			findings = append(findings, badDSN(s.Name))

@@ -27,20 +27,23 @@ var judged = []string{
 	"archive_mode", "default_transaction_read_only",
 	"hot_standby_feedback", "idle_in_transaction_session_timeout", "idle_session_timeout", "lock_timeout",
 	"max_connections", "max_locks_per_transaction", "max_prepared_transactions", "max_slot_wal_keep_size",
-	"max_standby_streaming_delay", "max_wal_senders", "max_worker_processes",
+	"max_standby_streaming_delay", "max_wal_senders", "max_worker_processes", "primary_conninfo",
 	"recovery_min_apply_delay", "restore_command", "statement_timeout", "synchronous_commit",
 	"synchronous_standby_names", "transaction_timeout", "wal_keep_segments", "wal_keep_size", "wal_level",
 }
 
-var settingsSQL = `SELECT json_object_agg(name, json_build_object('value', setting, 'source', source))
+// settingsSQL keeps what is in primary_conninfo, a password perhaps, on the server.
+var settingsSQL = `SELECT json_object_agg(name, json_build_object('value', CASE WHEN name = 'primary_conninfo' AND setting <> '' THEN 'set' ELSE setting END, 'source', source))
 FROM pg_catalog.pg_settings WHERE name IN ('` + strings.Join(judged, "', '") + `')`
 
 const standbysSQL = `SELECT coalesce(json_agg(json_build_object('name', coalesce(application_name, ''), 'state', coalesce(state, ''), 'sync', coalesce(sync_state, '')) ORDER BY application_name), '[]')
 FROM pg_catalog.pg_stat_replication`
 
+// slotsSQL leaves out what a standby has copied of its primary's slots (from PostgreSQL
+// 17 on): those are never in use there, and must not be dropped.
 const slotsSQL = `SELECT coalesce(json_agg(json_build_object('name', slot_name, 'active', active, 'status', coalesce(to_jsonb(s) ->> 'wal_status', ''),
  'kept', coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, restart_lsn), 0)) ORDER BY slot_name), '[]')
-FROM pg_catalog.pg_replication_slots AS s WHERE NOT temporary` // wal_status is there from PostgreSQL 13 on
+FROM pg_catalog.pg_replication_slots AS s WHERE NOT temporary AND coalesce(to_jsonb(s) ->> 'synced', '') <> 'true'` // wal_status is there from PostgreSQL 13 on
 
 const receiverSQL = `SELECT json_build_object('timeline', coalesce(received_tli, 0), 'host', coalesce(sender_host, ''), 'port', coalesce(sender_port, 0))
 FROM pg_catalog.pg_stat_wal_receiver`

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"regexp"
 	"strings"
 )
 
@@ -18,10 +19,17 @@ func (sqlServer) speaks(dsn string) bool {
 	if strings.Contains(dsn, "://") {
 		return false
 	}
+	if ofPostgreSQL.MatchString(dsn) {
+		return false // a semicolon there belongs to a password
+	}
 	key, _, _ := strings.Cut(dsn, "=")
 	key = strings.ToLower(strings.TrimSpace(key))
 	return strings.Contains(dsn, ";") || key == "server" || synonyms[key] == "server"
 }
+
+// ofPostgreSQL finds a key that a DSN of PostgreSQL has, and a connection string of SQL
+// Server has not.
+var ofPostgreSQL = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|service|passfile|ssl[a-z]+|application_name|connect_timeout|target_session_attrs)\s*=`)
 
 func (e sqlServer) examine(_ context.Context, t Topology) ([]Examined, []Finding) {
 	var examined []Examined

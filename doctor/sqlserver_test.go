@@ -66,12 +66,17 @@ func TestSQLServerByConnectionStrings(t *testing.T) {
 
 func TestWhoseDSNItIs(t *testing.T) {
 	for dsn, want := range map[string]string{
-		"postgres://pg1/shop?options=a;b": "PostgreSQL",
-		"host=pg1 dbname=shop":            "PostgreSQL",
-		"sqlserver://ag1":                 "SQL Server",
-		"server=ag1;database=shop":        "SQL Server",
-		"odbc:server=ag1":                 "SQL Server",
-		"service=shop":                    "PostgreSQL",
+		"postgres://pg1/shop?options=a;b":                 "PostgreSQL",
+		"host=pg1 dbname=shop":                            "PostgreSQL",
+		"sqlserver://ag1":                                 "SQL Server",
+		"server=ag1;database=shop":                        "SQL Server",
+		"odbc:server=ag1":                                 "SQL Server",
+		"service=shop":                                    "PostgreSQL",
+		"host=pg1 user=shop password=a;b":                 "PostgreSQL",
+		"host=pg1 user=shop password='a;b' dbname=shop":   "PostgreSQL",
+		"user=shop password='a;server=b' dbname=shop":     "PostgreSQL",
+		"password=a;b user=shop host = pg1":               "PostgreSQL",
+		"user=sa;password=host;server=ag1; database=shop": "SQL Server",
 	} {
 		assert.Equal(t, want, engineOf(dsn).name(), dsn)
 	}

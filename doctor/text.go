@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -42,8 +43,17 @@ func (r Report) WriteText(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", r.Summary())
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, strings.Map(printable, b.String()))
 	return err
+}
+
+// printable keeps what a server or an application says of itself from steering the
+// terminal.
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' {
+		return utf8.RuneError
+	}
+	return r
 }
 
 // Summary is one line: how many findings of each severity, and the exit status.

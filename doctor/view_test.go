@@ -102,6 +102,9 @@ var judgedCases = []struct {
 	{"starting", func(v *view) { v.all[1].dialed = refused("57P03") }, "problem unreachable pg2: pg2:5432 is there and admits nobody: no (SQLSTATE 57P03)."},
 	{"wrong password", func(v *view) { v.all[2].dialed = refused("28P01") }, `problem login-refused pg3: pg3:5432 refuses user "shop", database "shop": no (SQLSTATE 28P01).`},
 	{"no such database", func(v *view) { v.all[2].dialed = refused("3D000") }, "problem login-refused pg3"},
+	{"unknown parameter", func(v *view) {
+		v.all[2].dialed = &pgconn.PgError{Code: "42704", Message: `unrecognized configuration parameter "hidden"`}
+	}, "problem dsn-invalid pg3: pg3:5432 does not know a parameter that the DSN sets (SQLSTATE 42704). It is not shown"},
 	{"full", func(v *view) { v.all[1].dialed = refused("53300") }, "problem connections-used-up pg2"},
 	{"primary gone", func(v *view) { v.all[0].dialed, v.primary = errors.New("no answer within 5s"), nil },
 		"problem unreachable primary: primary:5432 cannot be reached: no answer within 5s."},
@@ -226,6 +229,11 @@ var judgedCases = []struct {
 		v.all[1].set("restore_command", "cp", "configuration file")
 		v.change(1, func(_ int, m *moment) { m.Receiver = false })
 	}, "warning fed-from-archive pg2"},
+	{"from an archive alone, which gets a file now and then", func(v *view) {
+		v.all[1].set("restore_command", "cp", "configuration file")
+		v.all[1].set("primary_conninfo", "", "default")
+		v.change(1, func(_ int, m *moment) { m.Receiver, m.Receive, m.Replay = false, 0, 900_000_000 })
+	}, "warning fed-from-archive pg2: No WAL receiver runs"},
 	{"an archive that has nothing", func(v *view) {
 		v.all[1].set("restore_command", "cp", "configuration file")
 		v.change(1, func(_ int, m *moment) { m.Receiver, m.Replay = false, 999_000_000 })
@@ -409,5 +417,15 @@ func TestHostsOf(t *testing.T) {
 		require.Len(t, h.Fallbacks, 1, "with TLS and without")
 		assert.Equal(t, h.Host, h.Fallbacks[0].Host)
 		assert.Nil(t, h.ValidateConnect)
+	}
+}
+
+func TestNothingSteersTheTerminal(t *testing.T) {
+	r := Report{Servers: []Examined{{Name: "pg2\x1b[2J", Answered: true, Version: "15\u009b", Is: "standby"}},
+		Findings: []Finding{found(AppServer, Warning, "pg2", "a\x07", "The application calls it %s.", "\x1b]0;x\x07")}}
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	for _, char := range text.String() {
+		assert.True(t, char == '\n' || char >= ' ' && (char < 0x7f || char > 0x9f), "%U", char)
 	}
 }

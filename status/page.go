@@ -88,9 +88,9 @@ func (p *Page) run() {
 
 // look makes a new report.
 func (p *Page) look(now time.Time) {
-	st := p.plugin.Status()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	st := p.plugin.Status()
 	r := Report{At: now, Connections: connections(st.Connections)}
 	all := append([]readsplit.Status{st}, st.Resolvers...)
 	seen := make(map[place]bool)
@@ -110,10 +110,15 @@ func (p *Page) look(now time.Time) {
 			delete(p.past, at) // removed from the configuration
 		}
 	}
+	p.publish(r, all)
+}
+
+// publish completes a report and wakes those who wait for it. p.mu is held.
+func (p *Page) publish(r Report, all []readsplit.Status) {
 	if p.opts.Ring != nil {
 		r.Decisions, r.Changes = decisions(p.opts.Ring.Decisions()), changes(p.opts.Ring.Changes())
 	}
-	r.Notices = p.notices(all, now)
+	r.Notices = p.notices(all, r.At)
 	r.Headline = headline(&r)
 	p.report = r
 	close(p.next)

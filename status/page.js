@@ -34,6 +34,7 @@ function remember(report) {
     }
     return;
   }
+  if (report.again) return; // between two looks: points are at equal distances in time
   for (const r of report.routers) {
     for (const s of r.servers) {
       const k = key(r.name, s.name);
@@ -171,7 +172,7 @@ function server(r, s, may) {
   c.svg.setAttribute('aria-label', 'Lag of ' + s.name + ' over the last ' + duration(keep * every) + ', now ' + duration(lag));
   if (may) {
     const out = s.state === 'drained', text = out ? 'Put back into service' : 'Take out of service';
-    button(c.actions, text, text + ': ' + s.name, () => post(out ? 'resume' : 'drain', { replica: (r.name ? r.name + '/' : '') + s.name }));
+    button(c.actions, text, text + ': ' + s.name, () => post(out ? 'resume' : 'drain', { replica: r.name + '/' + s.name }));
   } else {
     c.actions.replaceChildren();
   }

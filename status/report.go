@@ -23,6 +23,9 @@ type Report struct {
 	Changes     []Change     `json:"changes,omitempty"`
 	// MayOperate says that the request was authorised to take replicas out of service.
 	MayOperate bool `json:"may_operate,omitempty"`
+	// Again says that somebody has just changed something: rates, and History, are those
+	// of the report before, which is less than Options.Every older.
+	Again bool `json:"again,omitempty"`
 }
 
 // Router is one primary with its replicas.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -120,6 +121,8 @@ func (e environment) fill(t *doctor.Topology) error {
 	return nil
 }
 
+var isVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // resolve puts the values of variables where env:NAME stands.
 func (e environment) resolve(t *doctor.Topology) error {
 	values := []*string{&t.Primary.DSN, &t.Status}
@@ -130,6 +133,10 @@ func (e environment) resolve(t *doctor.Topology) error {
 		name, ok := strings.CutPrefix(*v, "env:")
 		if !ok {
 			continue
+		}
+		if !isVariable.MatchString(name) {
+			// The shell has put the value here, of env:$NAME: it may hold a password.
+			return fmt.Errorf("readsplit: what stands behind env: is no name of a variable; it is not shown, since it may hold a password: write env:NAME, without a $")
 		}
 		if *v = e[name]; *v == "" {
 			return fmt.Errorf("readsplit: env:%s: the variable %s is not set, or empty", name, name)
