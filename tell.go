@@ -48,9 +48,7 @@ func (r *route) unserved(ctx context.Context, reason policy.Reason, err error) {
 		At: time.Now(), Resolver: r.router.name, Reason: reason, Read: true, Refused: true,
 		Attempts: max(r.attempts, 1) - 1, Waited: r.waited, Begins: r.begins,
 	}
-	for _, o := range r.router.plugin.told.Decisions {
-		o.ObserveDecision(ctx, d)
-	}
+	tellEach(r.router.plugin, r.router.plugin.told.Decisions, func(o observe.DecisionObserver) { o.ObserveDecision(ctx, d) })
 }
 
 // tellBegin tells the observers of a transaction that begins on the primary. Its
