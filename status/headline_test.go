@@ -74,12 +74,12 @@ func TestHeadline(t *testing.T) {
 		"the primary, while replay is paused": {well(both(paused), func(st *readsplit.Status) { down(&st.Primary) }), Bad,
 			"The primary is down, pg2 is paused and pg3 is paused. Writes fail. Replicas go on serving reads, and nobody knows how old those are.",
 			"pg2 shows data that is up to 90 s old. pg3 shows data that is up to 90 s old."},
-		"everything":    {well(both(down), func(st *readsplit.Status) { down(&st.Primary) }), Bad, "The primary is down, pg2 is down and pg3 is down. Writes and reads fail.", ""},
-		"nothing yet":   {&readsplit.Status{Primary: readsplit.ServerStatus{Name: "primary"}}, Unknown, "The primary has not answered yet.", ""},
-		"no replicas":   {well(func(st *readsplit.Status) { st.Replicas = nil }), Good, "All servers are up.", ""},
-		"drained":       {well(pg2(func(s *readsplit.ServerStatus) { s.Drained = true })), Warn, "pg2 is out of service. pg3 serves reads.", ""},
-		"kill switch":   {well(func(st *readsplit.Status) { st.Traffic.KillSwitch = true }), Warn, "The kill switch is on: every read goes to the primary.", ""},
-		"promoted":      {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary })), Bad, "pg2 is not a replica but a primary. pg3 serves reads.", ""},
+		"everything":  {well(both(down), func(st *readsplit.Status) { down(&st.Primary) }), Bad, "The primary is down, pg2 is down and pg3 is down. Writes and reads fail.", ""},
+		"nothing yet": {&readsplit.Status{Primary: readsplit.ServerStatus{Name: "primary"}}, Unknown, "The primary has not answered yet.", ""},
+		"no replicas": {well(func(st *readsplit.Status) { st.Replicas = nil }), Good, "All servers are up.", ""},
+		"drained":     {well(pg2(func(s *readsplit.ServerStatus) { s.Drained = true })), Warn, "pg2 is out of service. pg3 serves reads.", ""},
+		"kill switch": {well(func(st *readsplit.Status) { st.Traffic.KillSwitch = true }), Warn, "The kill switch is on: every read goes to the primary.", ""},
+		"promoted":    {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary })), Bad, "pg2 is not a replica but a primary. pg3 serves reads.", ""},
 		"promoted and followed": {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary }), func(st *readsplit.Status) {
 			st.Failover = failover.Status{State: failover.Elected, Primary: "pg2", Hosts: []failover.HostStatus{host("pg1", func(h *failover.HostStatus) { h.Answered = midnight.Add(-time.Minute) }), host("pg2")}}
 		}), Warn, "The host pg1 does not answer. pg3 serves reads.", ""},
