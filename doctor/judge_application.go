@@ -164,7 +164,7 @@ func judgeCounters(r *appRouter) []Finding {
 	}
 	if n, by := counted(r.Tokens); n > 0 {
 		findings = append(findings, found(AppTokens, Warning, r.of(""),
-			"refused: Config.TokenKeys must be the same everywhere, old keys behind the new one. foreign: tokens of another database, or from before a failover. expired: clients that come back late, or clocks.",
+			"refused: Config.TokenKeys must be the same everywhere, old keys behind the new one. foreign: tokens of another database, or from before a failover or a crash of the primary. expired: clients that come back late, or clocks.",
 			"%s not accepted: %s.", plural(int(n), "token was", "tokens were"), by))
 	}
 	if b := r.Budget; b != nil && b.Refused+b.ServedStale > 0 {
