@@ -133,6 +133,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 		rt.start()
 	}
 	p.checkConnections()
+	p.checkZone()
 	p.replacePools(db)
 	return nil
 }

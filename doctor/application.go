@@ -25,10 +25,10 @@ type appRouter struct {
 		Primary  uint64   `json:"primary"`
 		Now      *float64 `json:"replica_share_now"`
 	} `json:"reads"`
-	Reasons []struct {
-		Reason string `json:"reason"`
-		Count  uint64 `json:"count"`
-	} `json:"reasons"`
+	// MostlyPrimary: most reads have gone to the primary for several seconds, and
+	// nobody wants that.
+	MostlyPrimary   bool              `json:"mostly_primary"`
+	Reasons         []appReason       `json:"reasons"`
 	Retries         map[string]uint64 `json:"retries"`
 	KeepConflicting int               `json:"keep_conflicting"`
 	UnsureWrites    uint64            `json:"unsure_writes"`
@@ -44,6 +44,12 @@ type appRouter struct {
 		Refused     uint64 `json:"refused"`
 		ServedStale uint64 `json:"served_stale"`
 	} `json:"budget"`
+}
+
+type appReason struct {
+	Reason    string  `json:"reason"`
+	Count     uint64  `json:"count"`
+	PerSecond float64 `json:"per_second"`
 }
 
 type appServer struct {

@@ -98,13 +98,18 @@ func judgeShare(r *appRouter) []Finding {
 		now = fmt.Sprintf(" (%.1f %% now)", *r.Reads.Now*100)
 	}
 	what := fmt.Sprintf("Replicas served %.1f %% of %d reads%s.", share*100, all, now)
-	if share >= lowShare {
+	// An incident of now hides in the share of weeks, and its reason among theirs.
+	if share >= lowShare && !r.MostlyPrimary {
 		return []Finding{fine(AppShare, r.of(""), "%s", what)}
 	}
-	reason, count := "", uint64(0)
+	reason, count, most := "", uint64(0), 0.0
 	for _, c := range r.Reasons {
-		if _, avoidable := remedies[c.Reason]; avoidable && c.Count > count {
-			reason, count = c.Reason, c.Count
+		weight := float64(c.Count)
+		if r.MostlyPrimary {
+			weight = c.PerSecond
+		}
+		if _, avoidable := remedies[c.Reason]; avoidable && weight > most {
+			reason, count, most = c.Reason, c.Count, weight
 		}
 	}
 	if reason == "" {
@@ -159,7 +164,7 @@ func judgeCounters(r *appRouter) []Finding {
 	}
 	if n, by := counted(r.Tokens); n > 0 {
 		findings = append(findings, found(AppTokens, Warning, r.of(""),
-			"refused: Config.TokenKeys must be the same everywhere, old keys behind the new one. foreign: tokens of another database, or from before a failover. expired: clients that come back late, or clocks.",
+			"refused: Config.TokenKeys must be the same everywhere, old keys behind the new one. foreign: tokens of another database, or from before a failover or a crash of the primary. expired: clients that come back late, or clocks.",
 			"%s not accepted: %s.", plural(int(n), "token was", "tokens were"), by))
 	}
 	if b := r.Budget; b != nil && b.Refused+b.ServedStale > 0 {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func judgeReplay(v *view) []Finding {
 		broken := v.cutOff(f, m)
 		if broken != "" {
 			findings = append(findings, found(CutOff, Problem, f.name,
-				"Look at its log: primary_conninfo, the password of the replication user, pg_hba.conf of the primary, max_wal_senders, and whether the WAL that it needs is still there.",
+				v.whereToLook()+"primary_conninfo, the password of the replication user, pg_hba.conf of the primary, max_wal_senders, and whether the WAL that it needs is still there.",
 				"%s %s", broken, how))
 			stuck = true
 		} else if !m.Receiver {
@@ -78,6 +79,15 @@ func (v *view) old(l lag) string {
 		return ", and older than the " + v.Watch.String() + " that it was watched for"
 	}
 	return ""
+}
+
+// whereToLook begins the remedy for a replica that receives nothing. Where nobody
+// reaches its primary, its own settings are not what to look at first.
+func (v *view) whereToLook() string {
+	if v.primary == nil && slices.ContainsFunc(v.all, func(f *facts) bool { return f.primary }) {
+		return "The primary does not answer: bring it back, which should end this. If not, look at the replica's log: "
+	}
+	return "Look at its log: "
 }
 
 // cutOff says why a replica receives nothing; empty where it does, or needs nothing.

@@ -79,6 +79,12 @@ func (m *Monitor) Struck(i int, trial bool, err error) {
 		return
 	}
 	m.mu.Lock()
+	if r.down {
+		// OnDead breaks off what runs there. Who was told that a dead server answers its
+		// probes would look in the wrong place.
+		m.mu.Unlock()
+		return
+	}
 	now := time.Now()
 	out := now.Before(r.health.until)
 	if out && !trial {

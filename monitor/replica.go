@@ -53,6 +53,7 @@ type replica struct {
 
 	// Guarded by Monitor.mu.
 	up         bool
+	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
 	doubts     uint64     // how often something has put what is known in doubt
@@ -409,6 +410,7 @@ func (r *replica) alive() {
 	r.fails, r.dead = 0, false
 	if wasDead {
 		r.m.mu.Lock()
+		r.down = false
 		r.recovers()
 		r.m.mu.Unlock()
 	}
@@ -433,6 +435,9 @@ func (r *replica) failed(err error) {
 	}
 	if r.fails >= deadAfter && !r.dead {
 		r.dead = true
+		r.m.mu.Lock()
+		r.down = true
+		r.m.mu.Unlock()
 		if r.m.cfg.OnDead != nil {
 			r.m.cfg.OnDead(r.i)
 		}

@@ -24,6 +24,13 @@ func describe(st *readsplit.Status, now time.Time) Router {
 		s := &st.Replicas[i]
 		r.Servers = append(r.Servers, server(s, false, elected(&st.Failover, s), now))
 	}
+	if r.lost() {
+		for i := range r.Servers {
+			if s := &r.Servers[i]; s.State == stateBehind {
+				s.Advice = behindNobody
+			}
+		}
+	}
 	for reason, n := range st.Reasons {
 		replicas, refused := st.ReplicaReasons[reason], st.RefusedReasons[reason]
 		for _, by := range []Reason{{Count: n - replicas - refused}, {Count: replicas, Replica: true}, {Count: refused, Refused: true}} {

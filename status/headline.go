@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,20 +63,19 @@ func headline(r *Report) Headline {
 func (r *Router) sentence() (Level, string) {
 	level, serving, replicas := Good, 0, 0
 	var wrong []string
-	lost := false
+	lost := r.lost()
 	for i := range r.Servers {
 		s := &r.Servers[i]
 		level = worse(level, s.Level)
 		if !s.Primary && s.State != statePrimary {
 			replicas++
 		}
-		if s.serves() {
-			serving++
+		if s.serves() || lost && (s.State == statePaused || s.State == stateCutOff) {
+			serving++ // their age, which nobody can prove now, keeps no read away
 		}
-		if s.Level != Good {
+		if s.Level != Good && (!lost || s.State != stateBehind) {
 			wrong = append(wrong, r.of(s)+" "+inSentence[s.State])
 		}
-		lost = lost || s.Primary && s.State == stateDown
 	}
 	var text []string
 	for _, h := range r.strangers() {
@@ -104,6 +104,11 @@ func (r *Router) sentence() (Level, string) {
 		text = append(text, r.serving()+" reads.")
 	}
 	return level, strings.Join(text, " ")
+}
+
+// lost reports whether the primary does not answer.
+func (r *Router) lost() bool {
+	return slices.ContainsFunc(r.Servers, func(s Server) bool { return s.Primary && s.State == stateDown })
 }
 
 // of is a server's name, with its resolver's.

@@ -69,12 +69,17 @@ func TestHeadline(t *testing.T) {
 		"one is down":   {well(pg2(down)), Bad, "pg2 is down. pg3 serves reads.", ""},
 		"both are down": {well(both(down)), Bad, "pg2 is down and pg3 is down. No replica can serve reads: all go to the primary.", ""},
 		"the primary":   {well(func(st *readsplit.Status) { down(&st.Primary) }), Bad, "The primary is down. Writes fail. Replicas go on serving reads, and nobody knows how old those are.", ""},
-		"everything":    {well(both(down), func(st *readsplit.Status) { down(&st.Primary) }), Bad, "The primary is down, pg2 is down and pg3 is down. Writes and reads fail.", ""},
-		"nothing yet":   {&readsplit.Status{Primary: readsplit.ServerStatus{Name: "primary"}}, Unknown, "The primary has not answered yet.", ""},
-		"no replicas":   {well(func(st *readsplit.Status) { st.Replicas = nil }), Good, "All servers are up.", ""},
-		"drained":       {well(pg2(func(s *readsplit.ServerStatus) { s.Drained = true })), Warn, "pg2 is out of service. pg3 serves reads.", ""},
-		"kill switch":   {well(func(st *readsplit.Status) { st.Traffic.KillSwitch = true }), Warn, "The kill switch is on: every read goes to the primary.", ""},
-		"promoted":      {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary })), Bad, "pg2 is not a replica but a primary. pg3 serves reads.", ""},
+		"the primary, for a while": {well(both(func(s *readsplit.ServerStatus) { s.Lag = 8 * time.Second }), func(st *readsplit.Status) { down(&st.Primary) }), Bad,
+			"The primary is down. Writes fail. Replicas go on serving reads, and nobody knows how old those are.", "pg2 shows data that is up to 8 s old. pg3 shows data that is up to 8 s old."},
+		"the primary, while replay is paused": {well(both(paused), func(st *readsplit.Status) { down(&st.Primary) }), Bad,
+			"The primary is down, pg2 is paused and pg3 is paused. Writes fail. Replicas go on serving reads, and nobody knows how old those are.",
+			"pg2 shows data that is up to 90 s old. pg3 shows data that is up to 90 s old."},
+		"everything":  {well(both(down), func(st *readsplit.Status) { down(&st.Primary) }), Bad, "The primary is down, pg2 is down and pg3 is down. Writes and reads fail.", ""},
+		"nothing yet": {&readsplit.Status{Primary: readsplit.ServerStatus{Name: "primary"}}, Unknown, "The primary has not answered yet.", ""},
+		"no replicas": {well(func(st *readsplit.Status) { st.Replicas = nil }), Good, "All servers are up.", ""},
+		"drained":     {well(pg2(func(s *readsplit.ServerStatus) { s.Drained = true })), Warn, "pg2 is out of service. pg3 serves reads.", ""},
+		"kill switch": {well(func(st *readsplit.Status) { st.Traffic.KillSwitch = true }), Warn, "The kill switch is on: every read goes to the primary.", ""},
+		"promoted":    {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary })), Bad, "pg2 is not a replica but a primary. pg3 serves reads.", ""},
 		"promoted and followed": {well(pg2(func(s *readsplit.ServerStatus) { s.Role = policy.RolePrimary }), func(st *readsplit.Status) {
 			st.Failover = failover.Status{State: failover.Elected, Primary: "pg2", Hosts: []failover.HostStatus{host("pg1", func(h *failover.HostStatus) { h.Answered = midnight.Add(-time.Minute) }), host("pg2")}}
 		}), Warn, "The host pg1 does not answer. pg3 serves reads.", ""},
@@ -89,6 +94,18 @@ func TestHeadline(t *testing.T) {
 			r := Report{Routers: []Router{describe(c.st, midnight)}}
 			assert.Equal(t, Headline{c.level, c.text, c.detail}, headline(&r))
 		})
+	}
+}
+
+// While the primary is down the lag of every replica grows, and that is no news of them.
+func TestAdviceWhileThePrimaryIsDown(t *testing.T) {
+	late := both(func(s *readsplit.ServerStatus) { s.Lag = 8 * time.Second })
+	r := describe(well(late), midnight)
+	assert.Contains(t, r.Servers[1].Advice, "It receives, and replays too slowly.")
+	r = describe(well(late, func(st *readsplit.Status) { down(&st.Primary) }), midnight)
+	for _, s := range r.Servers[1:] {
+		assert.Equal(t, "behind", s.State)
+		assert.Equal(t, behindNobody, s.Advice)
 	}
 }
 

@@ -152,6 +152,8 @@ type Connection struct {
 	Servers   []string `json:"servers"`
 	Needed    int      `json:"needed"`
 	Available int      `json:"available"`
+	// Unlimited are the pools without a limit, which Needed cannot count.
+	Unlimited []string `json:"unlimited,omitempty"`
 }
 
 // Decision is an observe.Decision for people.
@@ -199,7 +201,7 @@ func changes(all []observe.Change) (shown []Change) {
 
 func connections(all []overload.Connections) (shown []Connection) {
 	for _, c := range all {
-		shown = append(shown, Connection{Servers: c.Servers, Needed: c.Needed, Available: c.Available})
+		shown = append(shown, Connection{Servers: c.Servers, Needed: c.Needed, Available: c.Available, Unlimited: c.Unlimited()})
 	}
 	return shown
 }

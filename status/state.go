@@ -28,6 +28,10 @@ const (
 	stateBehind   = "behind"
 )
 
+// behindNobody is said of a replica whose lag grows because nobody is there to compare
+// it with: whoever is woken must not look for a slow replay while the primary is down.
+const behindNobody = "Nothing is known to be wrong here. How old it is cannot be proven while the primary is down. Look at the primary."
+
 // state is a server in a word, how bad that is, and what whoever is on call does about
 // it. elected: it was a replica and is the primary that is followed.
 func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (word string, level Level, advice string) {
