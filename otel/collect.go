@@ -78,10 +78,10 @@ func (x *Observer) report(o metric.Observer, st readsplit.Status) {
 	}
 	r.process(&st)
 	place := func(s statement) bool { return there[[2]string{s.resolver, s.server}] }
-	x.statements.observe(o, x.in.statements, place)
-	x.transactions.observe(o, x.in.transactions, place)
-	x.retries.observe(o, x.in.retries, func(f failure) bool { return there[[2]string{f.resolver, f.server}] })
-	x.tokens.observe(o, x.in.tokens, func(token) bool { return true })
+	x.statements.observe(o, x.in.statements, r.now, place)
+	x.transactions.observe(o, x.in.transactions, r.now, place)
+	x.retries.observe(o, x.in.retries, r.now, func(f failure) bool { return there[[2]string{f.resolver, f.server}] })
+	x.tokens.observe(o, x.in.tokens, r.now, func(token) bool { return true })
 }
 
 func (r *round) with(l labels, more ...attribute.KeyValue) metric.ObserveOption {
