@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
@@ -252,4 +253,112 @@ func TestExplainConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	require.Len(t, x.titles(t), 41)
+}
+
+type explainedTable struct{ ID int64 }
+
+// Whatever GORM can do with a handle sends nothing.
+func TestExplainOfEverything(t *testing.T) {
+	eachTxMode(t, func(t *testing.T, x *trap) {
+		x.usable(t)
+		ann := author{ID: 1, Name: "Ann"}
+		for name, run := range map[string]func(tx *gorm.DB) *gorm.DB{
+			"save": func(tx *gorm.DB) *gorm.DB { return tx.Save(&book{ID: 1, Title: "lost"}) },
+			"append": func(tx *gorm.DB) *gorm.DB {
+				require.NoError(t, tx.Model(&ann).Association("Books").Append(&book{Title: "lost"}))
+				return tx
+			},
+			"replace": func(tx *gorm.DB) *gorm.DB {
+				require.NoError(t, tx.Model(&ann).Association("Books").Replace(&book{Title: "lost"}))
+				return tx
+			},
+			"clear": func(tx *gorm.DB) *gorm.DB {
+				require.NoError(t, tx.Model(&ann).Association("Books").Clear())
+				return tx
+			},
+			"count": func(tx *gorm.DB) *gorm.DB {
+				require.Zero(t, tx.Model(&ann).Association("Books").Count())
+				return tx
+			},
+			"batches": func(tx *gorm.DB) *gorm.DB {
+				return tx.FindInBatches(&[]book{}, 1, func(tx *gorm.DB, _ int) error { return nil })
+			},
+			"generics": func(tx *gorm.DB) *gorm.DB {
+				require.NoError(t, gorm.G[book](tx).Create(nobody(), &book{Title: "lost"}))
+				_, err := gorm.G[book](tx).Where("id = 1").Delete(nobody())
+				require.NoError(t, err)
+				return tx
+			},
+			"migrate": func(tx *gorm.DB) *gorm.DB {
+				_ = tx.AutoMigrate(&explainedTable{})
+				return tx
+			},
+			"conflict": func(tx *gorm.DB) *gorm.DB {
+				return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&book{ID: 1, Title: "lost"})
+			},
+			"nested": func(tx *gorm.DB) *gorm.DB {
+				_ = tx.Transaction(func(tx *gorm.DB) error {
+					tx.SavePoint("a").Create(&book{Title: "lost"}).RollbackTo("a")
+					return tx.Transaction(func(tx *gorm.DB) error { return tx.Exec("DELETE FROM books_t").Error })
+				})
+				return tx
+			},
+		} {
+			report, err := readsplit.Explain(nobody(), x.DB, run)
+			require.NoError(t, err, name)
+			require.NotEmpty(t, report.Statements, name)
+		}
+		require.Equal(t, []string{"one"}, x.titles(t))
+		require.False(t, x.Migrator().HasTable(&explainedTable{}))
+	}, configured(longNews))
+}
+
+// Replicas that come and go while something is explained.
+func TestExplainWhileReplicasChange(t *testing.T) {
+	x := newTrap(t, configured(longNews))
+	x.usable(t)
+	third := x.replicas()[0]
+	third.Name = "replica3"
+	find := func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]book{}) }
+	explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB {
+		find(tx)
+		require.NoError(t, x.plugin.AddReplica("", third))
+		eventually(t, "it to be there", func() bool {
+			all := explained(t, nobody(), x.DB, find)
+			return all[0].MayRunOn("replica3")
+		})
+		return find(tx)
+	})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if _, err := readsplit.Explain(nobody(), x.DB, find); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	defer close(done)
+	for range 5 {
+		require.NoError(t, x.plugin.RemoveReplica(limit(t), "replica3"))
+		require.NoError(t, x.plugin.AddReplica("", third))
+	}
+}
+
+// A plugin that is closed explains what it does then.
+func TestExplainOfAClosedPlugin(t *testing.T) {
+	x := newTrap(t)
+	require.NoError(t, x.plugin.Close(limit(t)))
+	foretold(t, nobody(), x.DB, onPrimary, policy.ReasonNoReplicas)
+	ctx, cancel := context.WithCancel(nobody())
+	cancel()
+	require.Len(t, explained(t, ctx, x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Create(&book{Title: "lost"}) }), 1)
+	require.Equal(t, []string{"one"}, x.titles(t))
 }
