@@ -23,7 +23,8 @@ import (
 // the same code, and sends nothing to any server: no statement, no question for a
 // position. Nothing changes by it: no session, no counter, no budget, no balancer, and
 // no observer is told. run must use the handle that it is given, or one derived from
-// it: what it does with others is really done. *gorm.DB methods behave as in GORM's
+// it: what it does with others is really done. A handle that is kept beyond Explain
+// fails with whatever it is asked for. *gorm.DB methods behave as in GORM's
 // dry runs: each query finds no row, and hooks are not called. An UPDATE is shown
 // without the automatic times that GORM sets where hooks run.
 //
@@ -48,14 +49,13 @@ func Explain(ctx context.Context, db *gorm.DB, run func(tx *gorm.DB) *gorm.DB) (
 		ctx = db.Statement.Context
 	}
 	h := newRehearsal(p, report)
-	rehearsals.Add(1)
-	defer rehearsals.Add(-1)
-	tx := db.Session(&gorm.Session{
-		DryRun: true, SkipHooks: true, Logger: logger.Discard,
-		Context: context.WithValue(ctx, rehearsalKey{}, h),
-	})
+	defer h.end()
+	tx := db.Session(&gorm.Session{DryRun: true, SkipHooks: true, Logger: logger.Discard, Context: ctx})
 	outer, _ := unwrap(db.Statement.ConnPool)
 	tx.Statement.ConnPool = h.root(ctx, outer)
+	// What gorm.Session{PrepareStmt: true} wraps.
+	configured, _ := unwrap(db.Config.ConnPool)
+	tx.Config.ConnPool = h.root(ctx, configured)
 	result := run(tx)
 	if result == nil || result.Error == nil || errors.Is(result.Error, gorm.ErrDryRunModeUnsupported) || h.found(result.Error) {
 		return report, nil

@@ -2,6 +2,7 @@ package readsplit_test
 
 import (
 	"context"
+	"database/sql"
 	"maps"
 	"testing"
 	"time"
@@ -83,6 +84,23 @@ func TestWhatIsNoMeasurement(t *testing.T) {
 	assert.Zero(t, d.plugin.Status().Replicas[0].Latency)
 	eventually(t, "a read that is measured", func() bool { return d.slow(t) == "replica1" })
 	assert.GreaterOrEqual(t, d.plugin.Status().Replicas[0].Latency, 190*time.Millisecond)
+}
+
+// A slow server begins transactions as quickly as any other.
+func TestBeginningIsNoMeasurement(t *testing.T) {
+	d := sluggish(t, configured(func(c *readsplit.Config) { c.Balancer = always("replica1") }))
+	begin := func() {
+		tx := d.WithContext(nobody()).Begin(&sql.TxOptions{ReadOnly: true})
+		require.NoError(t, tx.Raw("SELECT 1").Scan(new(int)).Error)
+		require.NoError(t, tx.Commit().Error)
+	}
+	begin()
+	assert.Zero(t, d.plugin.Status().Replicas[0].Latency)
+	eventually(t, "a read that is measured", func() bool { return d.slow(t) == "replica1" })
+	for range 60 {
+		begin()
+	}
+	assert.GreaterOrEqual(t, d.plugin.Status().Replicas[0].Latency, 20*time.Millisecond, "faded a little")
 }
 
 // Reads leave a zone that is slow, and only then.

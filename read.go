@@ -57,7 +57,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
-				s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
+				if !r.begins { // a slow server is quick to begin a transaction
+					s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
+				}
 				rt.told(marksOf(ctx), s, generation, r.sight, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(ctx, s, reason)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -29,7 +28,8 @@ type rehearsal struct {
 	routers  map[*router]*router
 	sessions map[*Session]*Session
 	requests map[*request]*request
-	row      *gorm.Statement // that is under way and gives rows to the application
+	rows     map[*gorm.Statement]bool // under way, and give rows to the application
+	over     bool                     // Explain has returned, and the report is its caller's
 
 	look
 }
@@ -61,26 +61,32 @@ type asker interface {
 	Want(need lsn.LSN, at, until time.Time)
 }
 
-// rehearsals is how many calls of Explain are under way: a transaction that begins
-// looks for one in its context only then.
-var rehearsals atomic.Int64
+// errRehearsalOver is what a handle of a rehearsal gives that is used later. Whoever
+// kept one would write with it otherwise, again and again, and nothing would be there.
+var errRehearsalOver = errors.New("readsplit: Explain has returned, and the handle that its function was given runs nothing: use the one that Explain was given")
 
-type rehearsalKey struct{}
+// end ends the rehearsal: nothing is added to the report any more.
+func (h *rehearsal) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
 
-// rehearsalIn returns the rehearsal of a context, nil where there is none. The handles
-// of a rehearsal are known by their pool; a gorm.Session with PrepareStmt replaces that.
-func rehearsalIn(ctx context.Context) *rehearsal {
-	if ctx == nil || rehearsals.Load() == 0 {
-		return nil
+// useless is an error once the rehearsal is over.
+func (h *rehearsal) useless() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return errRehearsalOver
 	}
-	h, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
-	return h
+	return nil
 }
 
 func newRehearsal(p *Plugin, report *explain.Report) *rehearsal {
 	return &rehearsal{
 		p: p, report: report,
 		routers: map[*router]*router{}, sessions: map[*Session]*Session{}, requests: map[*request]*request{},
+		rows: map[*gorm.Statement]bool{},
 	}
 }
 

@@ -18,16 +18,18 @@ import (
 // is one: as route does, by the same rules.
 func (p *Plugin) rehearse(db *gorm.DB, pinned bool) {
 	stmt := db.Statement
-	outer, _ := unwrap(stmt.ConnPool)
+	outer, prepared := unwrap(stmt.ConnPool)
 	inner, h := ofRehearsal(outer)
-	if h == nil {
-		h = rehearsalIn(stmt.Context)
-	}
 	if h == nil || h.p != p {
 		return
 	}
+	if err := h.useless(); err != nil {
+		_ = db.AddError(err)
+		return
+	}
 	stmt.SkipHooks = true // also where a handle was made anew: hooks can do anything
-	if r := p.routeFrom(db, inner, nil, pinned); r != nil {
+	if r := p.routeFrom(db, inner, prepared, pinned); r != nil {
+		r.prepared = nil
 		p.put(db, r)
 		stmt.ConnPool = h.pool(r)
 		return
@@ -52,25 +54,39 @@ func (p *Plugin) rehearsed(db *gorm.DB) bool {
 	if t, ok := stmt.ConnPool.(*plainTx); ok {
 		stmt.ConnPool = t.outer
 	}
-	h.mu.Lock()
-	h.add(db, inner)
-	isRow := h.row == stmt
-	h.row = nil
-	h.mu.Unlock()
-	if r, ok := inner.(*route); ok {
+	isRow := h.take(db, inner)
+	if r, ok := inner.(*route); ok && r.stmt == stmt {
 		r.end()
 	}
-	if !isRow || db.Error != nil {
+	if !isRow {
 		return true
 	}
 	// GORM's Rows and Row hand out what is here, and code looks into it.
-	if rows, ok := db.Get("rows"); ok && rows == true {
+	rows, ok := db.Get("rows")
+	switch many := ok && rows == true; {
+	case many && db.Error != nil:
+	case many:
 		stmt.Settings.Delete("rows")
 		stmt.Dest = nothing{}.rows()
-	} else {
+	case db.Error != nil:
+		stmt.Dest = failing{db.Error}.row()
+	default:
 		stmt.Dest = nothing{}.row()
 	}
 	return true
+}
+
+// take adds the statement of db to the report and tells whether rows of it have to be
+// given to the application.
+func (h *rehearsal) take(db *gorm.DB, inner gorm.ConnPool) (isRow bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock() // a policy may panic
+	isRow = h.rows[db.Statement]
+	delete(h.rows, db.Statement)
+	if !h.over {
+		h.add(db, inner)
+	}
+	return isRow
 }
 
 // rehearsesRow notes that a statement of a rehearsal gives rows to the application.
@@ -78,7 +94,7 @@ func rehearsesRow(db *gorm.DB) {
 	outer, _ := unwrap(db.Statement.ConnPool)
 	if _, h := ofRehearsal(outer); h != nil {
 		h.mu.Lock()
-		h.row = db.Statement
+		h.rows[db.Statement] = true
 		h.mu.Unlock()
 	}
 }

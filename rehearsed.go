@@ -54,7 +54,13 @@ func (h *rehearsal) root(ctx context.Context, pool gorm.ConnPool) gorm.ConnPool 
 	inner, _ := ofRehearsal(pool)
 	switch tx := inner.(type) {
 	case *rehearsedTx:
-		return &rehearsedTx{h: h, router: tx.router, ctx: tx.ctx, foreign: tx.foreign, reads: tx.reads}
+		tx.h.mu.Lock()
+		defer tx.h.mu.Unlock()
+		t := &rehearsedTx{h: h, router: tx.router, ctx: tx.ctx, foreign: tx.foreign, servers: tx.servers}
+		if tx.reads != nil {
+			t.reads = h.copyTx(tx.reads)
+		}
+		return t
 	case *trackedTx:
 		if tx != nil {
 			return &rehearsedTx{h: h, router: tx.router, ctx: tx.ctx}
@@ -70,17 +76,33 @@ func (h *rehearsal) root(ctx context.Context, pool gorm.ConnPool) gorm.ConnPool 
 }
 
 // direct explains a statement that code runs on the pool itself.
-func (x *rehearsed) direct(ctx context.Context, query string) {
+func (x *rehearsed) direct(ctx context.Context, query string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.over {
+		return errRehearsalOver
+	}
 	inner := x.inner
 	switch pool := inner.(type) {
 	case *route:
-		inner = pool.next()
+		inner = pool.rehearsable()
 	case *rootPool:
 		inner = &route{router: pool.router}
 	}
 	x.report.Statements = append(x.report.Statements, x.statement(ctx, inner, query))
+	return nil
+}
+
+// rehearsable returns next, or a copy of it: where Explain was called while a
+// statement is under way, its route is that of the real one.
+func (r *route) rehearsable() *route {
+	if n := r.next(); n != r {
+		return n
+	}
+	return &route{
+		router: r.router, parent: r.parent, holder: r.holder, pinned: r.pinned, why: r.why, bound: r.bound,
+		wish: r.wish, at: r.at, generation: r.generation, ran: r.ran, fell: r.fell,
+	}
 }
 
 // PrepareContext implements gorm.ConnPool.
@@ -90,24 +112,33 @@ func (x *rehearsed) PrepareContext(context.Context, string) (*sql.Stmt, error) {
 
 // ExecContext implements gorm.ConnPool.
 func (x *rehearsed) ExecContext(ctx context.Context, query string, _ ...any) (sql.Result, error) {
-	x.direct(ctx, query)
+	if err := x.direct(ctx, query); err != nil {
+		return nil, err
+	}
 	return nothing{}, nil
 }
 
 // QueryContext implements gorm.ConnPool.
 func (x *rehearsed) QueryContext(ctx context.Context, query string, _ ...any) (*sql.Rows, error) {
-	x.direct(ctx, query)
+	if err := x.direct(ctx, query); err != nil {
+		return nil, err
+	}
 	return nothing{}.rows(), nil
 }
 
 // QueryRowContext implements gorm.ConnPool.
 func (x *rehearsed) QueryRowContext(ctx context.Context, query string, _ ...any) *sql.Row {
-	x.direct(ctx, query)
+	if err := x.direct(ctx, query); err != nil {
+		return failing{err}.row()
+	}
 	return nothing{}.row()
 }
 
 // BeginTx implements gorm.ConnPoolBeginner.
 func (x *rehearsed) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+	if err := x.useless(); err != nil {
+		return (*rehearsedTx)(nil), err
+	}
 	r, ok := x.inner.(*route)
 	if !ok {
 		r = &route{router: x.p.main}
@@ -122,6 +153,10 @@ func (x *rehearsed) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.Conn
 func (x *rehearsed) GetDBConn() (*sql.DB, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.over {
+		// GORM keeps the first pool that prepared sessions are asked for on.
+		return x.p.baseDB()
+	}
 	x.note("what runs on a connection or a *sql.DB of its own is not explained: it is not decided by readsplit either")
 	return nil, errNoServer
 }

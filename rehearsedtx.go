@@ -122,10 +122,14 @@ func (t *rehearsedTx) inReads(ctx context.Context, rt *router, info sqlclass.Inf
 	}
 }
 
-func (t *rehearsedTx) direct(ctx context.Context, query string) {
+func (t *rehearsedTx) direct(ctx context.Context, query string) error {
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
+	if t.h.over {
+		return errRehearsalOver
+	}
 	t.h.report.Statements = append(t.h.report.Statements, t.h.statement(ctx, t, query))
+	return nil
 }
 
 // PrepareContext implements gorm.ConnPool.
@@ -135,19 +139,25 @@ func (t *rehearsedTx) PrepareContext(context.Context, string) (*sql.Stmt, error)
 
 // ExecContext implements gorm.ConnPool.
 func (t *rehearsedTx) ExecContext(ctx context.Context, query string, _ ...any) (sql.Result, error) {
-	t.direct(ctx, query)
+	if err := t.direct(ctx, query); err != nil {
+		return nil, err
+	}
 	return nothing{}, nil
 }
 
 // QueryContext implements gorm.ConnPool.
 func (t *rehearsedTx) QueryContext(ctx context.Context, query string, _ ...any) (*sql.Rows, error) {
-	t.direct(ctx, query)
+	if err := t.direct(ctx, query); err != nil {
+		return nil, err
+	}
 	return nothing{}.rows(), nil
 }
 
 // QueryRowContext implements gorm.ConnPool.
 func (t *rehearsedTx) QueryRowContext(ctx context.Context, query string, _ ...any) *sql.Row {
-	t.direct(ctx, query)
+	if err := t.direct(ctx, query); err != nil {
+		return failing{err}.row()
+	}
 	return nothing{}.row()
 }
 
@@ -160,6 +170,9 @@ func (t *rehearsedTx) StmtContext(context.Context, *sql.Stmt) *sql.Stmt {
 func (t *rehearsedTx) Commit() error {
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
+	if t.h.over {
+		return errRehearsalOver
+	}
 	for _, record := range t.wrote {
 		record()
 	}

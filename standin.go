@@ -31,7 +31,6 @@ func (h *rehearsal) standIn(rt *router) *router {
 	}
 	h.routers[rt] = s
 	s.asks = mute{h, s}
-	s.members.list.Store(rt.members.list.Load())
 	s.members.named.Store(rt.members.named.Load())
 	s.judging.Store(rt.judging.Load())
 	s.closed.Store(rt.closed.Load())

@@ -48,9 +48,6 @@ type trackedTx struct {
 // begin opens a transaction: on the primary, unless it is a read-only one that a
 // replica may serve.
 func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
-	if h := rehearsalIn(ctx); h != nil && h.p == rt.plugin {
-		return h.begin(ctx, rt, opts, nil), nil
-	}
 	if tx, ok := readonlyguard.UnsentTx(ctx); ok {
 		return tx, nil
 	}
