@@ -27,7 +27,7 @@ func (r *round) servers(s *readsplit.Status, l labels) {
 	}
 	for i := range s.Replicas {
 		x := &s.Replicas[i]
-		r.server(x, true, stateOf(x, true, elected(&s.Failover, x), r.now), l)
+		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name), r.now), l)
 		r.replica(x, l)
 		r.pool(&x.Pool, l, pool(x.Name))
 	}
@@ -97,22 +97,4 @@ func stateOf(s *readsplit.ServerStatus, replica, elected bool, now time.Time) st
 	default:
 		return "up"
 	}
-}
-
-// elected reports whether a replica that was promoted is the primary that is followed.
-// The hosts of a DSN have no names of replicas: there it is the only primary there is.
-func elected(f *failover.Status, s *readsplit.ServerStatus) bool {
-	if f.State != failover.Elected {
-		return false
-	}
-	primaries := 0
-	for i := range f.Hosts {
-		if f.Hosts[i].Name == s.Name {
-			return f.Primary == s.Name
-		}
-		if f.Hosts[i].Primary {
-			primaries++
-		}
-	}
-	return primaries == 1
 }

@@ -22,7 +22,7 @@ func describe(st *readsplit.Status, now time.Time) Router {
 	r.Servers = append(r.Servers, server(&st.Primary, true, false, now))
 	for i := range st.Replicas {
 		s := &st.Replicas[i]
-		r.Servers = append(r.Servers, server(s, false, elected(&st.Failover, s), now))
+		r.Servers = append(r.Servers, server(s, false, st.Failover.Follows(s.Name), now))
 	}
 	if r.lost() {
 		for i := range r.Servers {

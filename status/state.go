@@ -65,24 +65,6 @@ func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (wor
 	}
 }
 
-// elected reports whether a replica that was promoted is the primary that is followed.
-// Hosts of a DSN have no names of replicas: there it is the only primary there is.
-func elected(f *failover.Status, s *readsplit.ServerStatus) bool {
-	if f.State != failover.Elected {
-		return false
-	}
-	primaries := 0
-	for i := range f.Hosts {
-		if f.Hosts[i].Name == s.Name {
-			return f.Primary == s.Name
-		}
-		if f.Hosts[i].Primary {
-			primaries++
-		}
-	}
-	return primaries == 1
-}
-
 // States of a host.
 const (
 	hostPrimary = "primary"
