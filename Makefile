@@ -34,7 +34,7 @@ help:
 	@echo 'make observed    a shop with metrics, a status page, and Prometheus with the alerts; break servers, and watch'
 	@echo '                 (OBSERVED=-hurry: a minute of the alerts is a second)'
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
-	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
+	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'
