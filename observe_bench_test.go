@@ -2,6 +2,7 @@ package readsplit_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -88,17 +89,20 @@ func openPage(b *testing.B, d *testDB, ring *observe.Ring) {
 	page, err := status.New(d.plugin, status.Options{Ring: ring})
 	require.NoError(b, err)
 	server := httptest.NewServer(page)
-	res, err := http.Get(server.URL + "/events")
-	require.NoError(b, err)
-	gone := make(chan error, 1)
+	began, gone := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := io.Copy(io.Discard, res.Body)
-		gone <- err
+		res, err := http.Get(server.URL + "/events")
+		began <- err
+		if err != nil {
+			return
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		gone <- errors.Join(err, res.Body.Close())
 	}()
+	require.NoError(b, <-began)
 	b.Cleanup(func() {
 		require.NoError(b, page.Close())
 		require.NoError(b, <-gone)
-		require.NoError(b, res.Body.Close())
 		server.Close()
 	})
 }

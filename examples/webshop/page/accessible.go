@@ -72,7 +72,7 @@ func (t *tab) keyboard() error {
 	}
 	for _, w := range want {
 		if !slices.Contains(got, w) {
-			errs = append(errs, fmt.Errorf("Tab does not reach %q", w))
+			errs = append(errs, fmt.Errorf("the Tab key does not reach %q", w))
 		}
 	}
 	return errors.Join(errs...)

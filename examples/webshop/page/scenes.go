@@ -135,7 +135,7 @@ func drained(_ context.Context, d *demonstration) error {
 				return chromedp.Do(d.tab.ctx, chromedp.KeyEvent(kb.Enter))
 			}
 		}
-		return fmt.Errorf("Tab does not lead to %q", label)
+		return fmt.Errorf("the Tab key does not lead to %q", label)
 	}
 	if err := press("Take out of service: " + victim); err != nil {
 		return err
