@@ -26,7 +26,7 @@ type lastRun struct {
 func (r *route) weigh(ctx context.Context, v retry.Verdict, err error, run lastRun) retry.Verdict {
 	kind := r.router.conflicted(err)
 	switch {
-	case ctx.Err() != nil:
+	case retry.Ended(ctx):
 	case run.late && !v.CountsAsWrite && v.Cause != retry.CauseServerDead:
 		return retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseAttemptTimeout}
 	case kind == retry.ConflictNone, kind == retry.ConflictTablespace, kind == retry.ConflictDatabase:

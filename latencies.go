@@ -30,7 +30,7 @@ func (rt *router) Latency(replica int, now time.Time) time.Duration {
 func (s *server) timeFailed(ctx context.Context, v retry.Verdict, run lastRun) {
 	now, took := sinceStart(), run.pace.took
 	switch {
-	case ctx.Err() != nil || run.late:
+	case retry.Ended(ctx) || run.late:
 		// Who asked did not wait for the end: it takes that long at least.
 		if took > 0 {
 			s.meter.Abandoned(now, took, run.pace.inFlight)
