@@ -48,6 +48,8 @@ type appRouter struct {
 
 type appReason struct {
 	Reason    string  `json:"reason"`
+	Replica   bool    `json:"replica"` // replicas have served them
+	Refused   bool    `json:"refused"` // nobody has
 	Count     uint64  `json:"count"`
 	PerSecond float64 `json:"per_second"`
 }

@@ -108,7 +108,7 @@ func judgeShare(r *appRouter) []Finding {
 		if r.MostlyPrimary {
 			weight = c.PerSecond
 		}
-		if _, avoidable := remedies[c.Reason]; avoidable && weight > most {
+		if _, avoidable := remedies[c.Reason]; avoidable && !c.Replica && !c.Refused && weight > most {
 			reason, count, most = c.Reason, c.Count, weight
 		}
 	}

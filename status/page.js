@@ -287,7 +287,7 @@ function change(c) {
 }
 
 const decision = (d) => [
-  el('td', '', clock(d.at)), el('td', '', at(d)), el('td', '', d.reason + (d.begins_transaction ? ', begins a transaction' : '')),
+  el('td', '', clock(d.at)), el('td', '', d.refused ? 'refused' : at(d)), el('td', '', d.reason + (d.begins_transaction ? ', begins a transaction' : '')),
   el('td', 'n', String(d.attempts)), el('td', 'n', d.waited_seconds ? duration(d.waited_seconds) : ''),
 ];
 

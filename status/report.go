@@ -160,7 +160,8 @@ type Connection struct {
 type Decision struct {
 	At       time.Time     `json:"at"`
 	Router   string        `json:"router,omitempty"`
-	Server   string        `json:"server"`
+	Server   string        `json:"server"` // empty: the read was refused
+	Refused  bool          `json:"refused,omitempty"`
 	Reason   policy.Reason `json:"reason"`
 	Attempts int           `json:"attempts"`
 	Begins   bool          `json:"begins_transaction,omitempty"`
@@ -183,7 +184,7 @@ const mostShown = 50
 
 func decisions(all []observe.Decision) (shown []Decision) {
 	for _, d := range all[:min(len(all), mostShown)] {
-		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Reason: d.Reason, Attempts: d.Attempts, Begins: d.Begins, Waited: d.Waited.Seconds()})
+		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Refused: d.Refused, Reason: d.Reason, Attempts: d.Attempts, Begins: d.Begins, Waited: d.Waited.Seconds()})
 	}
 	return shown
 }
