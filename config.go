@@ -239,6 +239,13 @@ type Replica struct {
 	// development with one server. Without it, such a server is warned about and
 	// never read from. Defaults to false.
 	AllowPrimaryAsReplica bool
+	// Balanced says that the name leads to several servers: a Kubernetes -ro service,
+	// HAProxy, a managed reader endpoint, a pooler. A read that asks for something (its
+	// session's writes, MaxLag) then finds out on its own connection what the server
+	// there shows, and goes to another connection, and to the primary at last, where
+	// that is too little; see docs/operations.md. Without it such a name is found out
+	// by what answers there. Defaults to false.
+	Balanced bool
 	// Pool sizes this server's connection pool. Defaults to Config.Pool.
 	Pool Pool
 }

@@ -72,7 +72,7 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
+		AllowPrimary: r.AllowPrimaryAsReplica, Balanced: r.Balanced, Source: from,
 	}
 }
 

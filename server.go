@@ -34,6 +34,7 @@ type server struct {
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
 
 	mu    sync.Mutex
@@ -73,6 +74,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 
+	if s.balanced() {
+		return s.connectName(ctx, life)
+	}
 	h, err := s.dialer.dial(ctx)
 	if err != nil {
 		return nil, s.why(ctx, life, err)
@@ -81,6 +85,11 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
+	return s.keep(h, life)
+}
+
+// keep takes a new connection into the pool.
+func (s *server) keep(h *heldConn, life context.Context) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}

@@ -21,6 +21,7 @@ type source struct {
 	saw func(lsn.Sample)
 	// closer is a pool that was opened for the source alone.
 	closer func() error
+	key    int       // the process that the server named, see keyPID
 	opened time.Time // when conn was opened, or was to be renewed and could not be
 }
 
@@ -53,6 +54,13 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	}
 	s.drop()
 	s.conn = conn
+	_ = conn.Raw(func(c any) error {
+		s.key = 0
+		if c, ok := c.(driver.Conn); ok {
+			s.key = keyPID(c)
+		}
+		return nil
+	})
 	return true, nil
 }
 
@@ -96,6 +104,7 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 	if sample, err = lsn.ParseSample(text); err == nil && s.saw != nil {
 		s.saw(sample)
 	}
+	sample.Pooled = pooled(s.key, sample.BackendPID)
 	return sample, fresh, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -103,8 +104,13 @@ type ServerStatus struct {
 	// primary already had.
 	CatchUp time.Duration
 	// Paused: an administrator paused replay. Balanced: the name answers as
-	// several servers, and is not used for reads that ask for anything.
+	// several servers, and reads find out on their connections what they are shown.
 	Paused, Balanced bool
+	// Backends are the servers that were seen behind a name that is Balanced.
+	Backends []monitor.Backend
+	// Pooled: behind a name that is Balanced, not every connection is known to lead to
+	// one server for good; its reads are checked inside of their transactions.
+	Pooled bool
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -173,6 +179,9 @@ func (rt *router) status() Status {
 			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
+		if r.Balanced {
+			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()
+		}
 		st.Replicas = append(st.Replicas, rs)
 	}
 	c := &rt.counters

@@ -42,6 +42,11 @@ func (c Config) validate() error {
 	if c.FollowPrimary && len(c.Replicas) == 0 {
 		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
 	}
+	for i, r := range c.Replicas {
+		if c.FollowPrimary && r.Balanced {
+			v.add("Config.Replicas[%d].Balanced is true with Config.FollowPrimary: a name of several servers is no host that could become the primary; name all hosts in the primary's DSN instead", i)
+		}
+	}
 	if _, err := observe.Of(c.Observers...); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Observers%w", err))
 	}

@@ -52,6 +52,11 @@ type Sample struct {
 	Version        int // server_version_num, for instance 150018
 	ClusterName    string
 
+	// Pooled says that the process which answered is not the one that the connection
+	// was made to: a pooler stands in between, and may ask another server next. It is
+	// set by whoever asks.
+	Pooled bool
+
 	// MaxConnections is the server's limit, and Reserved how many of them are kept
 	// for superusers and, from PostgreSQL 16 on, for pg_use_reserved_connections.
 	MaxConnections, Reserved int

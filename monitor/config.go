@@ -41,7 +41,10 @@ type Target struct {
 	Groups []string
 	// AllowPrimary accepts a replica that is not in recovery.
 	AllowPrimary bool
-	Source       Source
+	// Balanced says that the name answers as several servers. Where it is not said it
+	// is found out, see StateBalanced.
+	Balanced bool
+	Source   Source
 }
 
 // Config says what to watch and how. All durations are positive.

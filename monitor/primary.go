@@ -145,7 +145,7 @@ func (m *Monitor) wantNewest() {
 // anybody to wait for it.
 func (m *Monitor) waitIsWorthwhile() bool {
 	for i := range m.snap.Load().Replicas {
-		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
 			return true
 		}
 	}
@@ -326,6 +326,12 @@ func (m *Monitor) nudgeIsDue() bool {
 		return false
 	}
 	for _, r := range m.all() {
+		if r.balanced {
+			if r.backendsWantNudge(now) {
+				return true
+			}
+			continue
+		}
 		v := r.view()
 		lag, ok := v.Lag(now)
 		switch {

@@ -48,6 +48,7 @@ type replica struct {
 	up         bool
 	role       policy.Role
 	balanced   bool
+	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
@@ -71,6 +72,7 @@ type replica struct {
 	// Owned by the goroutine.
 	fails    int
 	dead     bool
+	renewed  time.Time     // when the name was last asked anew because it led to a primary
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
@@ -155,7 +157,7 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
 	waiting = now.Before(w.until)
-	wanted = r.up && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
+	wanted = r.up && !r.balanced && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
 	if !waiting || !wanted {
 		r.pollFor = 0
 	}
@@ -225,6 +227,14 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	// What was asked before a doubt arose does not settle it: another question
 	// follows at once.
 	settled := r.asked == r.doubts
+	if s.Pooled && !r.balanced {
+		// What is asked next may be answered by another server, whatever this one says.
+		r.balance(note)
+		r.next()
+	}
+	if r.balanced {
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	same := r.server.System == s.System && r.server.Started == s.Started
 	switch {
 	case r.server.Started == 0: // the first answer ever
@@ -255,6 +265,9 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		// The sampler's connection may be to a server that the name has left. It is
 		// asked over another one next.
 		settled = false
+	}
+	if r.balanced { // since a moment ago
+		return append(events, r.takeBalanced(began, s)...)
 	}
 	r.began, r.answered, r.sample = began, time.Now(), s
 
@@ -310,6 +323,9 @@ func (r *replica) void(now lsn.Server) {
 // rejudge compares r's newest sample with what is known of the primary. The
 // caller holds Monitor.mu.
 func (r *replica) rejudge() (events []Change) {
+	if r.balanced {
+		return r.rejudgeBackends()
+	}
 	if r.answered.IsZero() || !r.sample.InRecovery {
 		return nil
 	}
@@ -368,6 +384,9 @@ func (r *replica) view() policy.Replica {
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
+	}
+	if r.balanced {
+		return v // nothing that is known of one server is true of the name
 	}
 	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
 		v.Role = policy.RoleForeign

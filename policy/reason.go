@@ -129,8 +129,9 @@ const (
 	// ReasonEjected: the replica answers its probes, and reads failed on it one after
 	// the other. It is tried again after a while. Look at its log.
 	ReasonEjected
-	// ReasonBalanced: the name answers as several servers, so what one connection
-	// says is not true of the next. Configure the servers one by one.
+	// ReasonBalanced: the name answers as several servers, and what the read asks for
+	// cannot be found out on the connection that it would run on: a REPEATABLE READ
+	// transaction behind a pooler. Configure the servers one by one.
 	ReasonBalanced
 	// ReasonUnprovenHistory: the replica is not proven to follow the primary's
 	// history. After a failover; later: it follows another server.

@@ -116,11 +116,10 @@ func ruleNews(r *Replica, now time.Time, maxAge time.Duration) Reason {
 	return ReasonNone
 }
 
-func ruleSingle(q *Query, r *Replica) Reason {
-	if r.Balanced && q.Mode != AnyReplica && !r.standsIn() {
-		return ReasonBalanced
-	}
-	return ReasonNone
+// onConnection reports whether what q asks of r has to be found out on the connection
+// that the read will run on: no sample of a balanced name says anything of it.
+func onConnection(q *Query, r *Replica) bool {
+	return r.Balanced && q.Mode != AnyReplica && !r.standsIn()
 }
 
 // ruleHeld keeps a request on its first server.

@@ -66,7 +66,7 @@ type Replica struct {
 	// since (a crash, a restart, a broken connection).
 	Up bool
 	// Balanced says that this name answers as several servers, so that a sample
-	// taken on one connection proves nothing for the next.
+	// taken on one connection proves nothing for the next (see Decision.Check).
 	Balanced bool
 	// Paused says that replay was paused by an administrator.
 	Paused bool

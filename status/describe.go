@@ -118,7 +118,7 @@ func state(s *readsplit.ServerStatus, primary bool, now time.Time) (word, advice
 	case now.Before(s.EjectedUntil):
 		return "ejected", "It answers probes, but reads failed there one after the other: it is left alone for a while. Look at its log."
 	case s.Balanced:
-		return "balanced", "The name answers as several servers. Give each a name of its own in Config.Replicas."
+		return "balanced", "The name answers as several servers: each read that asks for something finds out on its own connection what it is shown. Give each server a name of its own in Config.Replicas if you can."
 	case s.Paused:
 		return "paused", "An administrator paused replay: SELECT pg_wal_replay_resume() when that is over."
 	case !primary && !s.LagKnown:
