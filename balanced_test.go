@@ -1,11 +1,17 @@
 package readsplit_test
 
 import (
+	"context"
+	"database/sql"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/session"
 )
 
 // The name leads each connection to the next of two replicas, one of which does not
@@ -14,15 +20,212 @@ func TestBalancedNameOneOfTwoBehind(t *testing.T) {
 	c := breakable(t)
 	database, in := onDatabase(t, c)
 	name := newName(t, c.Replicas()...)
-	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, name.port(), "", declared))
+	for what, prepared := range map[string]bool{"plain": false, "prepared": true} {
+		t.Run(what, func(t *testing.T) {
+			d := newDB(t, c, in, configured(patient), prepareStmt(prepared), oneReplica(c.Replica(0), database, name.port(), "", declared))
+			require.NoError(t, d.Exec("DROP TABLE IF EXISTS counters").Error)
+			counters(t, d, 8)
+			spread(t, d, "replica1", "replica2")
+			undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+			defer undone(t, undo)
+			by, missing := ownReads(t, d, 8, 1000, nil)
+			t.Logf("%v", by)
+			assert.Zero(t, missing)
+			assert.Zero(t, by["replica1"], "it had none of the writes")
+			assert.GreaterOrEqual(t, by["replica2"], 500)
+			assert.Empty(t, d.log.matching("answers as several servers"), "it was declared")
+		})
+	}
+}
+
+// As before, behind PgBouncer in transaction mode, where two statements of one
+// connection are run by two servers: PgBouncer is recognised by itself.
+func TestBalancedNameBehindPgBouncer(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	pooler := pgBouncer(t, c.Replica(0), database, name.port())
+	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, pooler, " default_query_exec_mode=exec", nil))
+	require.True(t, d.plugin.Status().Replicas[0].Balanced, "when the first read comes")
+	require.Len(t, d.log.matching("warn", `replica "ro" answers as several servers`), 1)
 	counters(t, d, 8)
 	spread(t, d, "replica1", "replica2")
+	assert.True(t, d.plugin.Status().Replicas[0].Pooled)
 	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
 	defer undone(t, undo)
 	by, missing := ownReads(t, d, 8, 1000, nil)
 	t.Logf("%v", by)
 	assert.Zero(t, missing)
 	assert.Zero(t, by["replica1"], "it had none of the writes")
-	assert.GreaterOrEqual(t, by["replica2"], 500)
-	_ = readsplit.Off
+	assert.GreaterOrEqual(t, by["replica2"], 300)
+	// What the plugin asks leaves nothing behind on the pooler's connections.
+	for _, s := range c.Replicas() {
+		assert.Zero(t, ask[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND state LIKE 'idle in%'", database))
+	}
+	plain := direct(t, c.Replica(0), database)
+	_ = plain
+}
+
+// A name that was not declared is found out by what answers there.
+func TestBalancedNameIsRecognised(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replica(0))
+	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, name.port(), "", nil))
+	counters(t, d, 8)
+	replicasServe(t, d.DB)
+	require.False(t, d.plugin.Status().Replicas[0].Balanced, "one server so far")
+	name.lead(c.Replicas()...)
+	undo := injected(t)(c.Replica(1).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	eventually(t, "the name to be recognised", func() bool {
+		_, missing := ownReads(t, d, 8, 80, nil)
+		require.Zero(t, missing)
+		return d.plugin.Status().Replicas[0].Balanced
+	})
+	assert.Len(t, d.log.matching("warn", `replica "ro" answers as several servers`), 1, "said once")
+	by, missing := ownReads(t, d, 8, 400, nil)
+	t.Logf("%v", by)
+	assert.Zero(t, missing)
+	assert.Zero(t, by["replica2"])
+	assert.GreaterOrEqual(t, by["replica1"], 200)
+	backends := d.plugin.Status().Replicas[0].Backends
+	require.Len(t, backends, 2)
+	for _, b := range backends {
+		assert.Contains(t, []int{c.Replica(0).Port(), c.Replica(1).Port()}, b.Port)
+		assert.Equal(t, policy.RoleStandby, b.Role)
+	}
+}
+
+// The bound on staleness holds on the connection: a replica that stands still is not
+// read from by those who ask for nothing but MaxLag, once it is older than that.
+func TestBalancedNameKeepsMaxLag(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	d := newDB(t, c, in, oneReplica(c.Replica(0), database, name.port(), "", declared))
+	counters(t, d, 8)
+	spread(t, d, "replica1", "replica2")
+	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+	execOn(t, c.Primary(), "SELECT txid_current()")
+	late := func() (by map[string]int) {
+		by = map[string]int{}
+		for range 40 {
+			by[served(t, d.WithContext(ctx))]++
+		}
+		return by
+	}
+	eventually(t, "the bound to pass", func() bool {
+		execOn(t, c.Primary(), "SELECT txid_current()")
+		return d.plugin.Status().Replicas[0].Backends != nil && late()["replica1"] == 0
+	})
+	for range 5 {
+		execOn(t, c.Primary(), "SELECT txid_current()")
+		by := late()
+		require.Zero(t, by["replica1"])
+		require.Positive(t, by["replica2"])
+	}
+	// Who asks for less gets it there.
+	spread(t, d, "replica1", "replica2")
+}
+
+// A read-only transaction is checked where it begins, and for each statement where
+// each has a snapshot of its own.
+func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	pooler := pgBouncer(t, c.Replica(0), database, name.port())
+	for what, link := range map[string]struct {
+		port int
+		with string
+	}{"direct": {name.port(), ""}, "pooled": {pooler, " default_query_exec_mode=exec"}} {
+		for _, level := range []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+			t.Run(what+" "+level.String(), func(t *testing.T) {
+				d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, link.port, link.with, declared))
+				require.NoError(t, d.Exec("DROP TABLE IF EXISTS counters").Error)
+				counters(t, d, 1)
+				spread(t, d, "replica1", "replica2")
+				undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+				defer undone(t, undo)
+				onReplicas := 0
+				for i := 1; i <= 100; i++ {
+					ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+					require.NoError(t, d.WithContext(ctx).Exec("UPDATE counters SET n = ? WHERE id = 0", i).Error)
+					var n, again int
+					var server string
+					require.NoError(t, d.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+						if err := tx.Raw("SELECT n FROM counters WHERE id = 0").Scan(&n).Error; err != nil {
+							return err
+						}
+						if level != sql.LevelRepeatableRead {
+							if err := d.WithContext(ctx).Exec("UPDATE counters SET n = n + 1000 WHERE id = 0").Error; err != nil {
+								return err
+							}
+						}
+						if err := tx.Raw("SELECT n FROM counters WHERE id = 0").Scan(&again).Error; err != nil {
+							return err
+						}
+						return tx.Raw(whoSQL).Scan(&server).Error
+					}, &sql.TxOptions{ReadOnly: true, Isolation: level}))
+					require.Equal(t, i, n)
+					if level == sql.LevelRepeatableRead {
+						require.Equal(t, n, again)
+					} else {
+						require.Equal(t, n+1000, again)
+					}
+					require.NotEqual(t, "replica1", server)
+					if server == "replica2" {
+						onReplicas++
+					}
+				}
+				if what == "pooled" && level == sql.LevelRepeatableRead {
+					assert.Zero(t, onReplicas, "nothing can be proven there")
+				} else {
+					assert.GreaterOrEqual(t, onReplicas, 30)
+				}
+			})
+		}
+	}
+}
+
+// Reads of a session that must not go backwards do not, whichever of the servers
+// behind the name they come to.
+func TestBalancedNameIsMonotonic(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	d := newDB(t, c, in, oneReplica(c.Replica(0), database, name.port(), "", declared), configured(func(c *readsplit.Config) {
+		c.Guarantee, c.MaxLag = session.MonotonicReads, readsplit.Off
+	}))
+	counters(t, d, 1)
+	spread(t, d, "replica1", "replica2")
+	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	back, onReplicas := 0, 0
+	for i := 1; i <= 50; i++ {
+		execOn(t, c.Primary(), "SELECT 1")
+		_, err := direct(t, c.Primary(), database).ExecContext(t.Context(), "UPDATE counters SET n = $1 WHERE id = 0", i)
+		require.NoError(t, err)
+		ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+		last := -1
+		for range 8 {
+			var row struct {
+				N      int
+				Server string
+			}
+			require.NoError(t, d.WithContext(ctx).Table("counters").Select(readersSelect).Where("id = 0").Take(&row).Error)
+			if row.N < last {
+				back++
+			}
+			last = row.N
+			if isReplica(row.Server) {
+				onReplicas++
+			}
+		}
+	}
+	assert.Zero(t, back)
+	assert.Positive(t, onReplicas)
 }

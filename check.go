@@ -77,7 +77,12 @@ func (c *check) judge(facts *policy.Replica, now time.Time) policy.Decision {
 	for range max(len(snap.Replicas), s.index+1) {
 		alone.Replicas = append(alone.Replicas, policy.Replica{Gone: true})
 	}
-	alone.Replicas[s.index] = *facts
+	one := &alone.Replicas[s.index]
+	*one = *facts
+	if one.Applied.History != snap.Primary.Position.History {
+		// The primary has changed since: what was shown was of the history before.
+		one.Applied, one.ReplayedAt = lsn.Position{}, time.Time{}
+	}
 	return rt.decider.Decide(&c.query, alone, rt, now)
 }
 

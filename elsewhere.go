@@ -107,3 +107,28 @@ func (rt *router) demandParent(ctx context.Context, parent *check, q *query, dea
 		q.Need, q.at = pos, at
 	}
 }
+
+// shows reports whether some connection to a balanced name leads to a server that shows
+// what q asks for.
+func (s *server) shows(ctx context.Context, q *query) (ok bool) {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	r := &route{router: s.router()}
+	r.checks(s, q)
+	_ = conn.Raw(func(c any) error {
+		h, held := c.(*heldConn)
+		if !held {
+			return nil
+		}
+		begun, err := r.check.pass(ctx, h)
+		if begun {
+			h.end(ctx)
+		}
+		ok = err == nil
+		return nil
+	})
+	return ok
+}
