@@ -3,6 +3,8 @@ package readsplit_test
 import (
 	"context"
 	"database/sql"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,8 +64,6 @@ func TestBalancedNameBehindPgBouncer(t *testing.T) {
 	for _, s := range c.Replicas() {
 		assert.Zero(t, ask[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND state LIKE 'idle in%'", database))
 	}
-	plain := direct(t, c.Replica(0), database)
-	_ = plain
 }
 
 // A name that was not declared is found out by what answers there.
@@ -191,41 +191,128 @@ func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
 	}
 }
 
-// Reads of a session that must not go backwards do not, whichever of the servers
-// behind the name they come to.
-func TestBalancedNameIsMonotonic(t *testing.T) {
+// moving counts up past the plugin, an order and its lines together, while f runs.
+func moving(t testing.TB, d *testDB, f func()) {
+	t.Helper()
+	past := direct(t, d.cluster.Primary(), d.name)
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := past.ExecContext(context.Background(), "WITH l AS (INSERT INTO books_b VALUES ($1, $1)) UPDATE authors_b SET id = $1", n); err != nil {
+				t.Errorf("past the plugin: %v", err)
+				return
+			}
+		}
+	})
+	f()
+	close(stop)
+	writer.Wait()
+}
+
+type authorB struct {
+	ID     int64
+	Server string  `gorm:"->"`
+	Books  []bookB `gorm:"foreignKey:AuthorID"`
+}
+
+type bookB struct {
+	ID       int64
+	AuthorID int64
+}
+
+func (authorB) TableName() string { return "authors_b" }
+func (bookB) TableName() string   { return "books_b" }
+
+// newMoving opens a database behind one name, one of whose two servers stands still
+// while the other moves on.
+func newMoving(t *testing.T, change func(c *readsplit.Config)) *testDB {
 	c := breakable(t)
 	database, in := onDatabase(t, c)
 	name := newName(t, c.Replicas()...)
-	d := newDB(t, c, in, oneReplica(c.Replica(0), database, name.port(), "", declared), configured(func(c *readsplit.Config) {
-		c.Guarantee, c.MaxLag = session.MonotonicReads, readsplit.Off
-	}))
-	counters(t, d, 1)
+	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, name.port(), "", declared), configured(change))
+	require.NoError(t, d.Exec("CREATE TABLE authors_b (id bigint)").Error)
+	require.NoError(t, d.Exec("INSERT INTO authors_b VALUES (0)").Error)
+	require.NoError(t, d.Exec("CREATE TABLE books_b (id bigint, author_id bigint)").Error)
+	require.NoError(t, c.WaitCaughtUp(limit(t)))
 	spread(t, d, "replica1", "replica2")
 	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
-	defer undone(t, undo)
-	back, onReplicas := 0, 0
-	for i := 1; i <= 50; i++ {
-		execOn(t, c.Primary(), "SELECT 1")
-		_, err := direct(t, c.Primary(), database).ExecContext(t.Context(), "UPDATE counters SET n = $1 WHERE id = 0", i)
-		require.NoError(t, err)
-		ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
-		last := -1
+	t.Cleanup(func() { undone(t, undo) })
+	return d
+}
+
+// Reads of a session that must not go backwards do not, whichever of the servers
+// behind the name they come to.
+func TestBalancedNameIsMonotonic(t *testing.T) {
+	d := newMoving(t, func(c *readsplit.Config) { c.Guarantee, c.MaxLag = session.MonotonicReads, readsplit.Off })
+	var back, onReplicas atomic.Int64
+	moving(t, d, func() {
+		var all sync.WaitGroup
 		for range 8 {
-			var row struct {
-				N      int
-				Server string
-			}
-			require.NoError(t, d.WithContext(ctx).Table("counters").Select(readersSelect).Where("id = 0").Take(&row).Error)
-			if row.N < last {
-				back++
-			}
-			last = row.N
-			if isReplica(row.Server) {
-				onReplicas++
-			}
+			all.Go(func() {
+				for range 10 {
+					ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+					last := int64(-1)
+					for range 8 {
+						var row authorB
+						if err := d.WithContext(ctx).Select("id, current_setting('cluster_name') AS server").Take(&row).Error; err != nil {
+							t.Errorf("read: %v", err)
+							return
+						}
+						if row.ID < last {
+							back.Add(1)
+						}
+						last = row.ID
+						if isReplica(row.Server) {
+							onReplicas.Add(1)
+						}
+					}
+				}
+			})
 		}
+		all.Wait()
+	})
+	t.Logf("%d of 640 on replicas", onReplicas.Load())
+	assert.Zero(t, back.Load())
+	assert.GreaterOrEqual(t, onReplicas.Load(), int64(80), "the first read of each session at least")
+}
+
+// A preload is not older than its parent, though another server may serve it.
+func TestBalancedNamePreload(t *testing.T) {
+	d := newMoving(t, func(c *readsplit.Config) { c.MaxLag = readsplit.Off })
+	for what, mark := range map[string]func(context.Context) context.Context{
+		"normal": readsplit.UseReplica, "stale": readsplit.Stale, "any replica": readsplit.AnyReplica,
+	} {
+		t.Run(what, func(t *testing.T) {
+			var without, moved atomic.Int64
+			moving(t, d, func() {
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() {
+						for range 40 {
+							var row authorB
+							if err := d.WithContext(mark(context.Background())).Preload("Books").Take(&row).Error; err != nil {
+								t.Errorf("read: %v", err)
+								return
+							}
+							if row.ID > 0 {
+								moved.Add(1)
+								if len(row.Books) == 0 {
+									without.Add(1)
+								}
+							}
+						}
+					})
+				}
+				all.Wait()
+			})
+			assert.Zero(t, without.Load(), "orders without their lines")
+			assert.Positive(t, moved.Load())
+		})
 	}
-	assert.Zero(t, back)
-	assert.Positive(t, onReplicas)
 }
