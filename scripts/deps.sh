@@ -166,24 +166,31 @@ if ! found=$(find_postgres); then
 fi
 item postgresql "$found"
 
-# --- Redis, for the store of session/redisstore. Debian's package starts a server of its own, on
-# the port that everybody expects a real one on. It is told not to, now and at the next start.
-install_redis() {
+# install_quiet ITEM PACKAGE: Debian's package starts a server of its own, on the port that
+# everybody expects a real one on. It is told not to, now and at the next start.
+install_quiet() {
 	policy=/usr/sbin/policy-rc.d
 	if [ ! -e "$policy" ] && command -v apt-get >/dev/null; then
 		trap 'as_root rm -f "$policy"; rm -f "$log"' EXIT
 		printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
 		as_root chmod 755 "$policy"
-		apt redis redis-server
+		apt "$1" "$2"
 		as_root rm -f "$policy"
 		trap 'rm -f "$log"' EXIT
 	else
-		apt redis redis-server
+		apt "$1" "$2"
 	fi
 	if command -v systemctl >/dev/null; then
-		as_root systemctl disable redis-server >"$log" 2>&1 || true # where no systemd runs, none starts it
+		as_root systemctl disable "$2" >"$log" 2>&1 || true # where no systemd runs, none starts it
 	fi
 }
 
-command -v redis-server >/dev/null || install_redis
+# --- Redis, for the store of session/redisstore.
+command -v redis-server >/dev/null || install_quiet redis redis-server
 item redis "$(command -v redis-server) ($(redis-server --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p'))"
+
+# --- PgBouncer, for the doctor and for names of several servers: Debian keeps it where only root's PATH leads.
+find_pgbouncer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer; }
+
+find_pgbouncer >/dev/null || install_quiet pgbouncer pgbouncer
+item pgbouncer "$(find_pgbouncer) ($("$(find_pgbouncer)" --version | sed -n 's/^PgBouncer \([0-9.]*\).*/\1/p'))"
