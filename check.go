@@ -97,7 +97,7 @@ func (c *check) pass(ctx context.Context, h *heldConn) (begun bool, err error) {
 		return false, driver.ErrBadConn
 	}
 	if !l.direct {
-		if err := c.ask(ctx, h, lsn.BeginSQL, lsn.CheckSQL); err != nil {
+		if err := c.ask(ctx, h, lsn.BeginSQL, lsn.BriefCheckSQL); err != nil {
 			return false, err
 		}
 		if err := h.applyLocal(ctx); err != nil {
@@ -145,7 +145,11 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 	begun := len(statements) > 1
 	pause, waited := firstPause, false
 	for {
-		answer, facts, err := c.server.asks(limited, h, statements...)
+		asks := c.server.asks
+		if !h.link.direct {
+			asks = c.server.asksBriefly
+		}
+		answer, facts, err := asks(limited, h, statements...)
 		if err != nil {
 			return c.lost(ctx, h, err)
 		}
@@ -170,7 +174,7 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 		case d.Target == policy.Wait && left > 0 && rest(limited, min(pause, left)):
 			c.query.Waited, waited = max(c.query.Waited, time.Nanosecond)+pause, true
 			pause += pause / 2
-			statements = []string{lsn.CheckSQL}
+			statements = statements[len(statements)-1:]
 			continue
 		}
 		if waited {

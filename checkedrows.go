@@ -87,7 +87,7 @@ func (t *readOnlyTx) stillShows(ctx context.Context, c *check) policy.Reason {
 		if err != nil {
 			return policy.ReasonReplicaFailed
 		}
-		t.shows = rt.monitor.Checked(c.server.index, began, answer.Sample)
+		t.shows = rt.monitor.Checked(c.server.index, began, answer.Sample, true)
 		now := time.Now()
 		d := c.judge(&t.shows, now)
 		left := c.until.Sub(now)
@@ -126,7 +126,7 @@ func (h *heldConn) beginChecked(c *checking, opts driver.TxOptions) (driver.Tx, 
 	if err != nil {
 		return nil, err
 	}
-	if err = c.ask(c.Context, h, lsn.CheckSQL); err == nil {
+	if err = c.ask(c.Context, h, lsn.BriefCheckSQL); err == nil {
 		err = h.applyLocal(c.Context)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func (h *heldConn) ask(ctx context.Context, statements ...string) (text string, 
 
 // askPlain sends one statement as the driver does.
 func (h *heldConn) askPlain(ctx context.Context, statement string) (string, error) {
-	if statement == lsn.CheckSQL {
+	if statement == lsn.CheckSQL || statement == lsn.BriefCheckSQL {
 		return askDriver(ctx, h, statement)
 	}
 	return "", h.run(ctx, statement, nil)
@@ -98,8 +98,8 @@ func (s *server) greetName(ctx context.Context, h *heldConn) error {
 	return err
 }
 
-// asks asks who is at the other end of a connection, by statements that end with
-// lsn.CheckSQL, and what that means.
+// asks asks who is at the other end of a connection, by lsn.CheckSQL, and what that
+// means.
 func (s *server) asks(ctx context.Context, h *heldConn, statements ...string) (lsn.Check, policy.Replica, error) {
 	began := time.Now()
 	text, err := h.ask(ctx, statements...)
@@ -110,7 +110,27 @@ func (s *server) asks(ctx context.Context, h *heldConn, statements ...string) (l
 	if err != nil {
 		return lsn.Check{}, policy.Replica{}, err
 	}
-	return c, s.monitor.Checked(s.index, began, c.Sample), nil
+	return c, s.monitor.Checked(s.index, began, c.Sample, true), nil
+}
+
+// asksBriefly is asks by statements that end with lsn.BriefCheckSQL. Where that is not
+// enough it asks for everything, in the transaction that has begun.
+func (s *server) asksBriefly(ctx context.Context, h *heldConn, statements ...string) (lsn.Check, policy.Replica, error) {
+	began := time.Now()
+	text, err := h.ask(ctx, statements...)
+	if err != nil {
+		return lsn.Check{}, policy.Replica{}, err
+	}
+	c, err := lsn.ParseBriefCheck(text)
+	if err != nil {
+		return lsn.Check{}, policy.Replica{}, err
+	}
+	full, ok := s.monitor.Known(s.index, c.Sample, s.router().cfg.MaxSampleAge)
+	if !ok {
+		return s.asks(ctx, h, lsn.CheckSQL)
+	}
+	c.Sample = full
+	return c, s.monitor.Checked(s.index, began, full, false), nil
 }
 
 func (s *server) router() *router { return s.held.router }

@@ -22,6 +22,7 @@ type backend struct {
 	sample   lsn.Sample // of whichever connection asked last
 	began    time.Time  // when that was asked
 	answered time.Time
+	full     time.Time // when it was asked for everything last
 	slow     time.Time // no wait for it helps until then
 	told     State     // the newest event about it, so that each is told once
 }
@@ -46,15 +47,35 @@ func (m *Monitor) Balanced(i int) bool { return m.snap.Load().Replicas[i].Balanc
 // Checked takes in what the server said that one connection to the balanced replica i
 // leads to, and returns what it is, as if it were a replica with a name of its own:
 // good for this connection alone and, behind a pooler, for this transaction. began is
-// when the question was sent.
-func (m *Monitor) Checked(i int, began time.Time, s lsn.Sample) policy.Replica {
+// when the question was sent; full says that all was asked and nothing taken from Known.
+func (m *Monitor) Checked(i int, began time.Time, s lsn.Sample, full bool) policy.Replica {
 	r := m.all()[i]
 	m.mu.Lock()
-	b, events := r.heard(began, s)
+	b, events := r.heard(began, s, full)
 	v := r.facts(b, began, &s)
 	m.mu.Unlock()
 	m.emit(events)
 	return v
+}
+
+// Known completes the answer of a server behind replica i to lsn.BriefCheckSQL by what
+// it said when it was asked for everything; ok is false where that was longer ago than
+// age, or where it has become something else since.
+func (m *Monitor) Known(i int, s lsn.Sample, age time.Duration) (full lsn.Sample, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for server, b := range m.all()[i].backends {
+		if server.Started != s.Started || server.Addr != s.Addr || server.Port != s.Port {
+			continue
+		}
+		if b.sample.InRecovery != s.InRecovery || time.Since(b.full) > age {
+			return s, false
+		}
+		full = b.sample
+		full.Replay, full.Receive, full.Paused, full.BackendPID = s.Replay, max(full.Receive, s.Replay), s.Paused, s.BackendPID
+		return full, true
+	}
+	return s, false
 }
 
 // WaitedInVain says that a read has waited for a server behind replica i and has not
@@ -72,7 +93,7 @@ func (m *Monitor) WaitedInVain(i int, server lsn.Server) {
 func (r *replica) takeBalanced(began time.Time, s lsn.Sample) (events []Change) {
 	r.began, r.answered, r.sample, r.server = began, time.Now(), s, s.Server
 	r.stranger, r.known, r.replayedAt = false, 0, time.Time{}
-	_, events = r.heard(began, s)
+	_, events = r.heard(began, s, true)
 	r.role = r.roleOfName()
 	if r.role == policy.RolePrimary && r.renew != nil && began.Sub(r.renewed) >= time.Second {
 		// A standby may have come back, and this connection would never show it.
@@ -104,7 +125,7 @@ func (r *replica) roleOfName() policy.Role {
 }
 
 // heard records the answer of a server behind the name. The caller holds Monitor.mu.
-func (r *replica) heard(began time.Time, s lsn.Sample) (b *backend, events []Change) {
+func (r *replica) heard(began time.Time, s lsn.Sample, full bool) (b *backend, events []Change) {
 	b = r.backends[s.Server]
 	if b == nil {
 		r.forgetBackends()
@@ -116,6 +137,9 @@ func (r *replica) heard(began time.Time, s lsn.Sample) (b *backend, events []Cha
 	}
 	if !began.Before(b.began) || b.sample.InRecovery != s.InRecovery {
 		b.sample, b.began, b.answered = s, began, time.Now()
+		if full {
+			b.full = began
+		}
 	}
 	return b, r.judgeBackend(b)
 }
