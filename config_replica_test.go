@@ -50,6 +50,19 @@ func (f fieldTest) groups(t *testing.T) {
 
 // A server that is a primary is never read from in place of a replica, unless that
 // is allowed.
+func (f fieldTest) balanced(t *testing.T) {
+	said := func(change ...dbOption) readsplit.ServerStatus {
+		return newDB(t, f.c, append([]dbOption{inDatabase(f.database)}, change...)...).plugin.Status().Replicas[0]
+	}
+	base := said()
+	assert.False(t, base.Balanced)
+	assert.Empty(t, base.Backends)
+	changed := said(configured(func(c *readsplit.Config) { c.Replicas[0].Balanced = true }))
+	assert.True(t, changed.Balanced)
+	require.Len(t, changed.Backends, 1, "that answered so far")
+	assert.Equal(t, f.c.Replica(0).Port(), changed.Backends[0].Port)
+}
+
 func (f fieldTest) allowPrimary(t *testing.T) {
 	one := func(c *readsplit.Config) {
 		c.Replicas = c.Replicas[:1]
