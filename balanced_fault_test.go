@@ -42,7 +42,7 @@ func TestBalancedNameUnderFaults(t *testing.T) {
 				require.NoError(t, err)
 				name.lead(other) // as a health check does, a moment later
 				u.busy(t, other)
-				u.during(t, 100, func() bool { return true })
+				u.during(t, 60, func() bool { return true })
 				undone(t, undo)
 			}
 			u.right(t)
