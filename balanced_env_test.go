@@ -272,7 +272,7 @@ func spread(t testing.TB, d *testDB, names ...string) {
 		for range 8 {
 			all.Go(func() {
 				var name string
-				if d.WithContext(readsplit.Stale(context.Background())).Raw(whoSQL + " FROM (SELECT sum(i) AS s FROM generate_series(1, 100000) i) g WHERE s > 0").Scan(&name).Error == nil {
+				if d.WithContext(readsplit.Stale(context.Background())).Raw(whoSQL+" FROM (SELECT sum(i) AS s FROM generate_series(1, 100000) i) g WHERE s > 0").Scan(&name).Error == nil {
 					mu.Lock()
 					seen[name] = true
 					mu.Unlock()
