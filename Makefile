@@ -14,6 +14,9 @@ JOURNEYS ?=
 PLUGIN   ?= readsplit
 WEBSHOP  ?=
 
+# For make observed: -hurry, a minute of the alerts is a second.
+OBSERVED ?=
+
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 
 # The modules of go.work, as go list's patterns.
@@ -28,13 +31,18 @@ help:
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
 	@echo '                 (JOURNEYS=-short or a number for fewer, PLUGIN=dbresolver for what that misses)'
 	@echo 'make browser     the same once with a real browser; installs Chromium if none is there, and makes docs/webshop/*.png'
-	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers'
+	@echo 'make observed    a shop with metrics, a status page, and Prometheus with the alerts; break servers, and watch'
+	@echo '                 (OBSERVED=-hurry: a minute of the alerts is a second)'
+	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
+	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'
 	@echo 'make verify      clients, faults, and a judge of what the clients were told (DURATION=30m SEED=7)'
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
+	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
+	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -72,7 +80,7 @@ demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
 
-.PHONY: webshop journeys browser bin/webshop
+.PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
 	@go build -buildvcs=false -o bin/webshop ./examples/webshop
 webshop: deps bin/webshop
@@ -83,6 +91,15 @@ browser:
 	@scripts/deps.sh $(PG) browser
 	@go build -buildvcs=false -o bin/browser ./examples/webshop/browser
 	@bin/browser -pg $(PG) -pictures docs/webshop
+page:
+	@scripts/deps.sh $(PG) browser
+	@go build -buildvcs=false -o bin/page ./examples/webshop/page
+	@bin/page -pg $(PG) -pictures docs/status
+
+.PHONY: observed
+observed: deps
+	@go build -buildvcs=false -o bin/observed ./examples/observed
+	@bin/observed -pg $(PG) $(OBSERVED)
 
 .PHONY: verify verify-dbresolver verify-mutants bin/verify
 bin/verify:
@@ -105,7 +122,18 @@ cluster: deps
 	@go build -buildvcs=false -o bin/cluster ./testenv/cmd/cluster
 	@bin/cluster -pg $(PG)
 
+# Balancers against servers on paper (docs/balancing.md): the same on any machine.
+.PHONY: simulate
+simulate:
+	@go run ./internal/simulate/plots
+
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels
 levels: deps
 	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkGuarantee -benchtime 2000x -count 3 .
+
+# What it costs to be observed, side by side (docs/status.md).
+.PHONY: observe
+observe: deps
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkTell -count 3 .
+	@READSPLIT_PG=$(PG) go test -run '^$$' -bench BenchmarkObserve -benchtime 20000x -count 3 .

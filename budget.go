@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,7 @@ func (r *route) admit(ctx context.Context, reason policy.Reason) (s *server, gen
 		r.place = b
 		return nil, 0, reason, nil
 	}
-	if b.Beyond == overload.ServeStale && kindOf(reason) == fallback && reason != policy.ReasonReplicaFailed && marksOf(ctx).atMost == 0 {
+	if b.mayServeStale(ctx, reason) {
 		s, generation, _, err = r.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), 0)
 		if err == nil && s != nil {
 			b.servedStale.Add(1)
@@ -75,10 +76,15 @@ func (r *route) admit(ctx context.Context, reason policy.Reason) (s *server, gen
 		err = b.gate.Enter(ctx, overload.PriorityOf(ctx), b.MaxWait)
 	}
 	if err != nil {
-		return nil, 0, reason, err
+		return nil, 0, reason, fmt.Errorf("%w (%s)", err, because(reason))
 	}
 	r.place = b
 	return nil, 0, reason, nil
+}
+
+// mayServeStale reports whether a replica may serve a read that finds no place.
+func (b *budget) mayServeStale(ctx context.Context, reason policy.Reason) bool {
+	return b.Beyond == overload.ServeStale && kindOf(reason) == fallback && reason != policy.ReasonReplicaFailed && marksOf(ctx).atMost == 0
 }
 
 // fallsBack reports whether a read that goes to the primary had wanted a replica.

@@ -259,9 +259,13 @@ func TestBudgetServeStale(t *testing.T) {
 func TestBudgetFail(t *testing.T) {
 	x := newOverloaded(t, overload.Budget{Reads: 1, Beyond: overload.Fail})
 	rows := x.full(t)
+	served := x.plugin.Status().PrimaryReads
 	b := busy(t, x.WithContext(nobody()).Take(&book{}).Error)
 	assert.Equal(t, overload.BusyError{Reads: 1, Running: 1}, *b)
 	assert.Equal(t, uint64(1), x.budget().Refused)
+	// It is seen, though nobody has served it.
+	assert.Equal(t, map[policy.Reason]uint64{policy.ReasonLagging: 1}, x.plugin.Status().RefusedReasons)
+	assert.Equal(t, served, x.plugin.Status().PrimaryReads)
 	closed(t, rows...)
 	require.NoError(t, x.WithContext(nobody()).Take(&book{}).Error)
 	assert.Zero(t, x.budget().Waited)

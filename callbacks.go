@@ -88,6 +88,7 @@ func (p *Plugin) routeOther(db *gorm.DB, pinned bool) {
 
 func (p *Plugin) routeWrite(db *gorm.DB) {
 	if db.DryRun {
+		p.rehearse(db, true)
 		// GORM begins and commits a real transaction around a statement that it
 		// does not run, unless the pool cannot begin one.
 		db.Statement.ConnPool = dryPool{db.Statement.ConnPool}
@@ -108,6 +109,10 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 	if r, ok := p.routeOf(db); ok {
 		r.ahead = true // its rows go to the application
 	}
+	if db.DryRun {
+		rehearsesRow(db)
+		return
+	}
 	if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok {
 		if rows, ok := db.Get("rows"); !ok || rows != true {
 			db.Statement.ConnPool = plain(tx)
@@ -119,27 +124,19 @@ func (p *Plugin) routeRow(db *gorm.DB) {
 // pinned keeps the statement, and what its hooks do, on the primary.
 func (p *Plugin) route(db *gorm.DB, pinned bool) {
 	if db.DryRun {
+		p.rehearse(db, pinned)
 		return
 	}
 	outer, prepared := unwrap(db.Statement.ConnPool)
 	if prepared != nil && p.main.store.Load() == nil {
 		p.main.store.Store(prepared)
 	}
+	if r := p.routeFrom(db, outer, prepared, pinned); r != nil {
+		p.put(db, r)
+		return
+	}
 	switch pool := outer.(type) {
-	case *route:
-		if pool.router.plugin == p {
-			p.put(db, pool.child(db.Statement, prepared, pinned))
-		}
-	case *rootPool:
-		if pool.router.plugin == p {
-			r := &route{prepared: prepared, stmt: db.Statement, pinned: pinned}
-			if prepared != nil && gorm.ConnPool(prepared) != p.db.ConnPool {
-				// gorm.Session{PrepareStmt: true} has replaced the pool that held the
-				// wish of the handle.
-				r.wish = p.wishOf(db.Statement)
-			}
-			p.put(db, r)
-		}
+	case *route, *rootPool, *rehearsed, *rehearsedTx:
 	case *trackedTx:
 		pool.join(db.Statement.Context)
 		if tx, ok := db.Statement.ConnPool.(*gorm.PreparedStmtTX); ok && pool != nil && pool.router.prepared != nil {
@@ -154,14 +151,6 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		}
 	case *sql.Tx:
 	default:
-		if p.isBase(pool) {
-			// A handle that was derived before the plugin was installed.
-			if p.main.follow != nil {
-				prepared = nil // it prepares wherever the application's pool leads
-			}
-			p.put(db, &route{prepared: prepared, stmt: db.Statement, pinned: pinned})
-			return
-		}
 		if pinned && shardingLosesTransactions(db) {
 			_ = db.AddError(errSharding)
 			return
@@ -172,6 +161,37 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 			db.InstanceSet(ownPool, db.Statement.ConnPool)
 		}
 	}
+}
+
+// routeFrom returns the route of a statement that comes with pool; nil where that is
+// a transaction, a connection of the application's own, or another plugin's.
+func (p *Plugin) routeFrom(db *gorm.DB, pool gorm.ConnPool, prepared *gorm.PreparedStmtDB, pinned bool) *route {
+	switch pool := pool.(type) {
+	case *route:
+		if pool.router.plugin == p {
+			return pool.child(db.Statement, prepared, pinned)
+		}
+	case *rootPool:
+		if pool.router.plugin == p {
+			r := &route{prepared: prepared, stmt: db.Statement, pinned: pinned}
+			if prepared != nil && gorm.ConnPool(prepared) != p.db.ConnPool {
+				// gorm.Session{PrepareStmt: true} has replaced the pool that held the
+				// wish of the handle.
+				r.wish = p.wishOf(db.Statement)
+			}
+			return r
+		}
+	case *trackedTx, *readOnlyTx, *sql.Tx, *rehearsed, *rehearsedTx:
+	default:
+		if p.isBase(pool) {
+			// A handle that was derived before the plugin was installed.
+			if p.main.follow != nil {
+				prepared = nil // it prepares wherever the application's pool leads
+			}
+			return &route{prepared: prepared, stmt: db.Statement, pinned: pinned}
+		}
+	}
+	return nil
 }
 
 // put makes r the pool of its statement and decides between which servers.
@@ -224,6 +244,9 @@ func unwrap(pool gorm.ConnPool) (gorm.ConnPool, *gorm.PreparedStmtDB) {
 // statement inherited.
 func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
 	r, ok := db.Statement.ConnPool.(*route)
+	if !ok && db.DryRun {
+		r, ok = rehearsedRoute(db.Statement.ConnPool)
+	}
 	return r, ok && r.router.plugin == p && r.stmt == db.Statement
 }
 
@@ -248,6 +271,9 @@ func (p *Plugin) settleWrite(db *gorm.DB) {
 // restore ends the statement of a route: what comes next on the same handle is
 // decided anew.
 func (p *Plugin) restore(db *gorm.DB) {
+	if db.DryRun && p.rehearsed(db) {
+		return
+	}
 	p.logServer(db)
 	if r, ok := p.routeOf(db); ok {
 		r.end()
@@ -267,12 +293,16 @@ func (p *Plugin) restore(db *gorm.DB) {
 // restoreWrite is restore after Create, Update and Delete. The default
 // transaction has put the configured pool back, which knows no decision.
 func (p *Plugin) restoreWrite(db *gorm.DB) {
+	if db.DryRun {
+		p.restore(db)
+		return
+	}
 	if r, ok := db.Statement.ConnPool.(*route); ok && r.router.plugin == p {
 		_ = r.router.noticed(db.Error)
 	} else {
 		_ = p.main.noticed(db.Error)
 	}
-	if db.DryRun || db.SkipDefaultTransaction {
+	if db.SkipDefaultTransaction {
 		p.restore(db)
 		return
 	}
@@ -306,7 +336,7 @@ func (p *Plugin) unrouted(db *gorm.DB, pool gorm.ConnPool) {
 	}
 	inner, _ := unwrap(pool)
 	switch tx := inner.(type) {
-	case *trackedTx, *readOnlyTx, *rootPool, *route:
+	case *trackedTx, *readOnlyTx, *rootPool, *route, *rehearsed, *rehearsedTx:
 	case *sql.Tx:
 		for _, rt := range p.writers() {
 			rt.foreignTx(tx, marksOf(db.Statement.Context), rt.classify(db.Statement.SQL.String()))

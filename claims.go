@@ -180,7 +180,7 @@ func (rt *router) lost() bool { return rt.monitor.Snapshot().Primary.Lost }
 func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
 	pos, at, ok := rt.monitor.Captured(c.Capture, c.Insert)
 	if !ok {
-		if !rt.monitor.AwaitCapture(ctx, c.Capture, deadline) {
+		if !rt.asks.AwaitCapture(ctx, c.Capture, deadline) {
 			return nil, false
 		}
 		if pos, at, ok = rt.monitor.Captured(c.Capture, c.Insert); !ok {
@@ -236,7 +236,7 @@ func (rt *router) otherHistory(r *register, old lsn.History) {
 // can be.
 func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, deadline time.Time) *session.Claim {
 	pos, _, ok := rt.monitor.Captured(c.Verify, true)
-	if !ok && rt.monitor.AwaitCapture(ctx, c.Verify, deadline) {
+	if !ok && rt.asks.AwaitCapture(ctx, c.Verify, deadline) {
 		pos, _, ok = rt.monitor.Captured(c.Verify, true)
 	}
 	if !ok {

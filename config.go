@@ -87,8 +87,9 @@ type Config struct {
 	// to policy.NotFoundStands.
 	NotFound policy.NotFound
 
-	// Balancer chooses among the replicas that are right for a read.
-	// Defaults to policy.LeastInFlight().
+	// Balancer chooses among the replicas that are right for a read. With more than
+	// about ten processes, or servers that are not alike, policy.Latency() serves
+	// better (docs/balancing.md). Defaults to policy.LeastInFlight().
 	Balancer policy.Balancer
 
 	// Policies are further rules that a replica must pass, beside the ones that
@@ -98,6 +99,11 @@ type Config struct {
 	// Zone is where this process runs. Replicas of the same Zone are preferred
 	// while any of them is right for a read. Defaults to no preference.
 	Zone string
+
+	// Spill says when reads leave Zone although it has a replica for them: how many run
+	// there, how long they take, how far its replicas are behind. Defaults to 32 reads
+	// in flight on each replica, and to 10 ms where another zone is faster.
+	Spill policy.Spill
 
 	// Pool sizes the connection pools of replicas that do not say it themselves.
 	Pool Pool
@@ -235,8 +241,9 @@ type Replica struct {
 	// Groups are the classes of work that may ask for this server with Group.
 	// Defaults to none.
 	Groups []string
-	// AllowPrimaryAsReplica accepts a server that is not in recovery, for
-	// development with one server. Without it, such a server is warned about and
+	// AllowPrimaryAsReplica accepts a server that is not in recovery: for
+	// development with one server, and for a primary that is to serve reads by its
+	// Weight. Without it, such a server is warned about and
 	// never read from. Defaults to false.
 	AllowPrimaryAsReplica bool
 	// Balanced says that the name leads to several servers: a Kubernetes -ro service,
@@ -331,7 +338,7 @@ func (c Config) zoned(b policy.Balancer) policy.Balancer {
 	if c.Zone == "" {
 		return b
 	}
-	return policy.ZoneFirst(b)
+	return policy.ZoneFirstUntil(c.Spill, b)
 }
 
 // weighed fills in the weights.

@@ -54,6 +54,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 			{Name: "e", Dialector: postgres.Open("host=127.0.0.1 port=many password=hunter2")},
 			{Name: "f", Dialector: postgres.Open("postgres://user:hunter2@127.0.0.1:port/db")},
 			{Name: "g", Dialector: good, Pool: readsplit.Pool{MaxOpen: -1, MaxIdle: -2}},
+			{Name: "h", Dialector: good, Weight: policy.MaxWeight + 1},
 		},
 		Default:        7,
 		MaxLag:         -2,
@@ -66,6 +67,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		Guarantee:      3,
 		Policies:       []policy.Policy{policy.CaughtUp(), nil},
 		NotFound:       7,
+		Spill:          policy.Spill{InFlight: -2, Latency: -2, Lag: -time.Second},
 		PrimaryPool:    readsplit.Pool{MaxOpen: -4},
 		Resolvers:      []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
 		Pool:           readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
@@ -89,6 +91,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		`Config.Replicas[8].Dialector ("f")`,
 		"Config.Replicas[9].Pool.MaxOpen is -1",
 		"Config.Replicas[9].Pool.MaxIdle is -2",
+		"Config.Replicas[10].Weight is 1048577: it must be 1048576 or less",
+		"Config.Spill: readsplit: Spill.InFlight is -2", "Spill.Latency is -2ns", "Spill.Lag is -1s",
 		"Config.Default is 7",
 		"Config.MaxLag is -2ns",
 		"Config.SampleTimeout is -1s",
@@ -116,7 +120,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 33, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 37, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

@@ -18,6 +18,7 @@ type lastRun struct {
 	began time.Time
 	late  bool // it was broken off at its own deadline
 	trial bool // it was sent to a replica that is ejected
+	pace  pace // unknown of one that failed after its first row
 }
 
 // weigh takes into account how a run went that failed, beside its error: whether
@@ -25,7 +26,7 @@ type lastRun struct {
 func (r *route) weigh(ctx context.Context, v retry.Verdict, err error, run lastRun) retry.Verdict {
 	kind := r.router.conflicted(err)
 	switch {
-	case ctx.Err() != nil:
+	case retry.Ended(ctx):
 	case run.late && !v.CountsAsWrite && v.Cause != retry.CauseServerDead:
 		return retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseAttemptTimeout}
 	case kind == retry.ConflictNone, kind == retry.ConflictTablespace, kind == retry.ConflictDatabase:
@@ -59,7 +60,7 @@ func (r *route) aside(q *query, d policy.Decision, snap *policy.Snapshot) policy
 	}
 	if rt.cfg.ConflictGroup != "" && !q.stays {
 		q.Group = rt.cfg.ConflictGroup
-		if aside := rt.decider.Decide(&q.Query, snap, rt, time.Now()); aside.Target == policy.ToReplica {
+		if aside := rt.ruling(&q.Query, snap, time.Now()); aside.Target == policy.ToReplica {
 			aside.Reason = policy.ReasonKeepsConflicting
 			return aside
 		}

@@ -9,9 +9,11 @@ import (
 
 // counters count what happens, without a lock.
 type counters struct {
-	reasons       [256]atomic.Uint64 // statements by policy.Reason
-	causes        [64]atomic.Uint64  // reads run again by retry.Cause
-	conflicts     [16]atomic.Uint64  // by retry.ConflictKind
+	onPrimary     [256]atomic.Uint64 // statements by policy.Reason
+	onReplicas    [256]atomic.Uint64
+	onNobody      [256]atomic.Uint64
+	causes        [64]atomic.Uint64 // reads run again by retry.Cause
+	conflicts     [16]atomic.Uint64 // by retry.ConflictKind
 	primaryReads  atomic.Uint64
 	replicaReads  atomic.Uint64 // of replicas that were removed too
 	unsure        atomic.Uint64
@@ -29,12 +31,14 @@ type counters struct {
 // count takes in that a statement outside a transaction was served by s, nil for
 // the primary.
 func (rt *router) count(s *server, reason policy.Reason) {
-	rt.counters.reasons[reason].Add(1)
-	switch {
-	case s != nil:
+	if s != nil {
 		s.reads.Add(1)
 		rt.counters.replicaReads.Add(1)
-	case reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement:
+		rt.counters.onReplicas[reason].Add(1)
+		return
+	}
+	rt.counters.onPrimary[reason].Add(1)
+	if reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement {
 		rt.counters.primaryReads.Add(1)
 	}
 }

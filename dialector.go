@@ -21,6 +21,17 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 		return readonlyguard.RefusingMigrator(err)
 	}
 	pool, prepared := unwrap(db.Statement.ConnPool)
+	if x, ok := pool.(*rehearsed); ok {
+		at := d.p.main
+		if r, ok := x.inner.(*route); ok && r.bound {
+			at = r.router
+		} else if ok && r.wish != nil && r.wish.router != nil {
+			at = r.wish.router
+		}
+		copied := db.Session(&gorm.Session{Context: db.Statement.Context})
+		copied.Statement.ConnPool = x.pool(&route{router: at, pinned: true, bound: true})
+		return d.Dialector.Migrator(copied)
+	}
 	root, isRoot := pool.(*rootPool)
 	r, routed := pool.(*route)
 	if isRoot && root.router.plugin != d.p || routed && r.router.plugin != d.p || !isRoot && !routed && !d.p.isBase(pool) {

@@ -12,11 +12,11 @@ import (
 
 // tryOn is try. Where connections to the same name were unfit for the read, one to
 // another server behind it is preferred.
-func (r *route) tryOn(s *server, attempt func(s *server) error, trial bool) error {
+func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
 	if c := r.check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
 		defer s.park(c.avoid)()
 	}
-	return s.try(attempt, trial)
+	return s.try(attempt, began, trial)
 }
 
 // elsewhere takes in that the connection that the read came to is unfit for it: it has

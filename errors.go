@@ -3,6 +3,7 @@ package readsplit
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/readsplit/readsplit/policy"
 )
@@ -38,7 +39,14 @@ type refusal struct {
 }
 
 func (e *refusal) Error() string {
-	return fmt.Sprintf("%v (%s)", ErrPrimaryLost, e.reason)
+	return fmt.Sprintf("%v (%s)", ErrPrimaryLost, because(e.reason))
+}
+
+// because puts a reason into an error: its label, and what it means in the words that
+// explanations use.
+func because(r policy.Reason) string {
+	sentence := strings.TrimSuffix(r.Sentence(), ".")
+	return r.String() + ": " + strings.ToLower(sentence[:1]) + sentence[1:]
 }
 
 func (e *refusal) Unwrap() error { return ErrPrimaryLost }

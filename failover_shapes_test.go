@@ -387,7 +387,7 @@ func TestFailoverOfAName(t *testing.T) {
 	a.mu.Lock()
 	a.target = heir
 	a.mu.Unlock()
-	execOn(t, c.Primary(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND query LIKE 'SELECT concat_ws(%s1%'", d.name)
+	execOn(t, c.Primary(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND query LIKE 'SELECT concat_ws(%'", d.name)
 	eventually(t, "the new one to be elected", func() bool { return d.plugin.Status().Failover.Timeline == 2 })
 	eventually(t, "the old one to be without connections", func() bool { return d.pooled(t, c.Primary()) == 0 })
 	assert.Equal(t, heir.Name(), d.writer(t))

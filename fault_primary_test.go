@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -19,7 +20,10 @@ func TestFaultPrimaryGone(t *testing.T) {
 	c := breakable(t)
 	serve := newDB(t, c, configured(quick))
 	counters(t, serve, 4)
-	refuse := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) { c.PrimaryLost = readsplit.Refuse }), inDatabase(serve.name))
+	ring := observe.NewRing(1)
+	refuse := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) {
+		c.PrimaryLost, c.Observers = readsplit.Refuse, []any{ring}
+	}), inDatabase(serve.name))
 	// No sample settles what this one writes.
 	slow := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) {
 		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Minute, time.Hour, 2*time.Hour
@@ -61,7 +65,13 @@ func TestFaultPrimaryGone(t *testing.T) {
 		assert.Equal(t, result{n: 1, reason: policy.ReasonPrimaryLost}, read(serve, settled, 1))
 		assert.Equal(t, policy.ReasonPrimaryLost, read(serve, newcomer, 1).reason)
 		// Refused, unless the read asks for less.
+		before := refuse.plugin.Status()
 		require.ErrorIs(t, read(refuse, newcomer, 1).err, readsplit.ErrPrimaryLost)
+		told, after := ring.Decisions()[0], refuse.plugin.Status()
+		told.At = time.Time{}
+		require.Equal(t, observe.Decision{Reason: policy.ReasonPrimaryLostRefused, Read: true, Refused: true}, told)
+		require.Equal(t, before.RefusedReasons[policy.ReasonPrimaryLostRefused]+1, after.RefusedReasons[policy.ReasonPrimaryLostRefused])
+		require.Equal(t, before.PrimaryReads, after.PrimaryReads, "nobody has served it")
 		assert.Equal(t, result{n: 1, reason: policy.ReasonStale}, read(refuse, readsplit.Stale(newcomer), 1))
 		assert.Equal(t, result{n: 1, reason: policy.ReasonAnyReplica}, read(refuse, readsplit.AnyReplica(newcomer), 1))
 		// A bound of the read's own is kept even then.

@@ -85,7 +85,7 @@ func (rt *router) settleRumours(ctx context.Context, deadline time.Time) (pendin
 		last = max(last, said.verify)
 	}
 	end, _, ok := rt.monitor.Captured(last, true)
-	if !ok && rt.monitor.AwaitCapture(ctx, last, deadline) {
+	if !ok && rt.asks.AwaitCapture(ctx, last, deadline) {
 		end, _, ok = rt.monitor.Captured(last, true)
 	}
 	if !ok {

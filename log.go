@@ -35,6 +35,18 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 			db.Logger.Warn(ctx, "readsplit: %s restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while", c.Server)
 		case monitor.StateEjected:
 			db.Logger.Warn(ctx, "readsplit: replica %q answers its probes, but reads fail there one after the other: it is left alone for a while; the last error was: %v", c.Server, c.Err)
+		case monitor.StatePaused:
+			db.Logger.Warn(ctx, "readsplit: replica %q: an administrator has paused replay, and what it shows grows older: SELECT pg_wal_replay_resume() there when that is over", c.Server)
+		case monitor.StateCutOff:
+			db.Logger.Warn(ctx, "readsplit: replica %q receives nothing, although the primary has more: look at the network between them, and in its log at the connection of its WAL receiver", c.Server)
+		case monitor.StateLagging:
+			db.Logger.Warn(ctx, "readsplit: replica %q is staler than MaxLag, or may be: only reads that allow more go there", c.Server)
+		case monitor.StateReplays:
+			db.Logger.Warn(ctx, "readsplit: replica %q replays again", c.Server)
+		case monitor.StateReceives:
+			db.Logger.Warn(ctx, "readsplit: replica %q receives from the primary again", c.Server)
+		case monitor.StateWithinLag:
+			db.Logger.Warn(ctx, "readsplit: replica %q is within MaxLag again", c.Server)
 		case monitor.StateReadmitted, monitor.StateDrained, monitor.StateResumed, monitor.StateRemoved:
 			// What operators wait for, and what they have done.
 			db.Logger.Warn(ctx, "readsplit: replica %q was %s", c.Server, c.State)

@@ -22,6 +22,9 @@ type members struct {
 
 // replicas returns the servers by place, those that were removed too.
 func (rt *router) replicas() []*server {
+	if rt.of != nil {
+		rt = rt.of // whoever joins while something is explained is in the news too
+	}
 	if p := rt.members.list.Load(); p != nil {
 		return *p
 	}
@@ -32,7 +35,14 @@ func (rt *router) replicas() []*server {
 func (rt *router) splits() bool { return len(rt.replicas()) > 0 }
 
 // InFlight implements policy.Load.
-func (rt *router) InFlight(replica int) int64 { return rt.replicas()[replica].inFlight.Load() }
+func (rt *router) InFlight(replica int) int64 {
+	// The monitor knows a replica a moment before it has joined. Nobody decides for it
+	// then, but an explanation asks of all.
+	if all := rt.replicas(); replica < len(all) {
+		return all[replica].meter.InFlight()
+	}
+	return 0
+}
 
 func (m *members) groups() map[string]bool {
 	if p := m.named.Load(); p != nil {
@@ -191,7 +201,7 @@ func (p *Plugin) named(name string) ([]member, error) {
 				full = rt.name + "/" + s.name
 			}
 			names = append(names, full)
-			if name == s.name || name == full {
+			if name == s.name || name == rt.name+"/"+s.name {
 				found = append(found, member{rt, s})
 			}
 		}

@@ -112,7 +112,7 @@ func (s *sight) again(rt *router, q *query, snap *policy.Snapshot, now time.Time
 	}
 	alone := q.Query
 	alone.Exclude |= ^(uint64(1) << s.server.index)
-	d := rt.decider.Decide(&alone, snap, rt, now)
+	d := rt.ruling(&alone, snap, now)
 	return d, d.Target == policy.ToReplica
 }
 
@@ -143,7 +143,7 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 // captured returns a position that the primary had after all that s has shown.
 func (rt *router) captured(ctx context.Context, s *sight, deadline time.Time) (pos lsn.Position, at time.Time, ok bool) {
 	pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
-	if !ok && rt.monitor.AwaitCapture(ctx, s.capture, deadline) {
+	if !ok && rt.asks.AwaitCapture(ctx, s.capture, deadline) {
 		pos, at, ok = rt.monitor.Captured(s.capture, s.insert)
 	}
 	return pos, at, ok
@@ -161,7 +161,7 @@ func (rt *router) leastShown(ctx context.Context, s *sight, deadline time.Time) 
 	var replayed lsn.Position
 	if s.server != nil && !s.server.gone.Load() {
 		until := earlier(deadline, time.Now().Add(shownWait))
-		if replayed, ok = rt.monitor.AwaitShown(ctx, s.server.index, s.generation, s.at, until); ok && rt.monitor.Reached().Covers(replayed) {
+		if replayed, ok = rt.asks.AwaitShown(ctx, s.server.index, s.generation, s.at, until); ok && rt.monitor.Reached().Covers(replayed) {
 			return replayed, s.at, true
 		}
 	}

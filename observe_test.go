@@ -34,7 +34,9 @@ func (c *captureCount) ObserveCapture(e observe.Capture) {
 
 func TestObserversAreTold(t *testing.T) {
 	ring, captures := observe.NewRing(100), &captureCount{}
-	d := newDB(t, cluster(t), saidToRead("count_up"), configured(boundless), configured(func(c *readsplit.Config) { c.Observers = []any{ring, captures} }))
+	d := newDB(t, cluster(t), saidToRead("count_up"), configured(boundless), configured(func(c *readsplit.Config) {
+		c.Observers, c.MaxWait = []any{ring, captures}, 30*time.Second // a replica is always worth waiting for
+	}))
 	counters(t, d, 4)
 	require.NoError(t, d.Exec("CREATE SEQUENCE ups").Error)
 	require.NoError(t, d.Exec("CREATE FUNCTION count_up() RETURNS bigint LANGUAGE sql AS $$ SELECT nextval('ups') $$").Error)

@@ -15,7 +15,8 @@ import (
 // Drain takes a replica out of service, for a migration, a bulk job or a restart,
 // and returns when nothing runs there any more and no pooled connection to it is
 // left. Reads go to the others. Name is Replica.Name; where resolvers have replicas
-// of that name too, all of them are meant, and resolver/name means one.
+// of that name too, all of them are meant; resolver/name means one, and /name that of
+// the plugin itself.
 //
 // When ctx ends first, Drain returns an error that says how much still runs; the
 // replica is out of service all the same, until [Plugin.Resume]. The monitor goes
@@ -117,7 +118,7 @@ func (s *server) idle(ctx context.Context) error {
 	for {
 		// A read that was decided before the replica went out of service may not have
 		// its connection yet.
-		using, reads := s.pool.Stats().InUse, s.inFlight.Load()
+		using, reads := s.pool.Stats().InUse, s.meter.InFlight()
 		if using == 0 && reads == 0 {
 			closeIdle(s.pool)
 			return nil

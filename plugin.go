@@ -32,8 +32,10 @@ type Plugin struct {
 	guard readonlyguard.Options
 	keys  *session.Keys
 	told  observe.Observers
-	log   func(monitor.Change)
-	warn  func(format string, args ...any)
+	// panicked lets the first panic of an observer be logged.
+	panicked sync.Once
+	log      func(monitor.Change)
+	warn     func(format string, args ...any)
 
 	db   *gorm.DB      // that the plugin was installed on
 	base gorm.ConnPool // the pool of that, which the application opened
@@ -131,6 +133,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 		rt.start()
 	}
 	p.checkConnections()
+	p.checkZone()
 	p.replacePools(db)
 	return nil
 }

@@ -33,6 +33,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			s, generation, reason, err = r.admit(ctx, reason)
 		}
 		if err != nil {
+			r.unserved(ctx, reason, err)
 			return err
 		}
 		if s == nil {
@@ -45,8 +46,8 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		trial := r.trial
-		r.trial, r.began = false, time.Since(processStart)
-		err = r.tryOn(s, attempt, trial)
+		r.trial, r.began = false, sinceStart()
+		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
 			continue
@@ -66,6 +67,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
+				if !r.begins { // a slow server is quick to begin a transaction
+					s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
+				}
 				rt.told(marksOf(ctx), s, generation, r.sight, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(ctx, s, reason)
@@ -82,7 +86,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial})
+		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial, ran})
 		if !again {
 			rt.told(marksOf(ctx), s, generation, r.sight, err)
 			r.ranOn(ctx, s, reason)
@@ -104,19 +108,21 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, trial bool) error {
-	s.inFlight.Add(1)
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
+	ran.inFlight = s.meter.Begin(began)
 	defer func() {
-		s.inFlight.Add(-1)
+		now := sinceStart()
+		ran.took = now - began
+		s.meter.End(now)
 		if trial {
 			s.trial.Store(false)
 		}
 	}()
 	if s.out.Load() {
 		// Decided before an operator took it away, who now waits for nothing any more.
-		return errOutOfService
+		return ran, errOutOfService
 	}
-	return attempt(s)
+	return ran, attempt(s)
 }
 
 var errOutOfService = errors.New("readsplit: the replica was taken out of service")
@@ -141,6 +147,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	if v.Strikes() {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
+	s.timeFailed(ctx, v, run)
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
 	case retry.Elsewhere:
@@ -235,6 +242,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	case d.Target == policy.ToPrimary && r.tries && parent == nil:
 		d = r.tryEjected(q, snap, d)
 	}
+	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
 		return nil, 0, r.unfitReason(d.Reason), nil
@@ -257,7 +265,7 @@ type heldServer struct {
 // another, and the request goes on on the primary.
 func (rt *router) heldAt(h *heldServer) int {
 	switch {
-	case h == nil || h.router != rt:
+	case h == nil || h.router != rt.original():
 		return 0
 	case h.server > 0 && rt.replicas()[h.server-1].held != h:
 		return rt.heldPrimary.server
@@ -339,7 +347,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			// order without its lines.
 			q.Exclude |= ^(uint64(1) << parent.at.index)
 		}
-		d := rt.decider.Decide(&q.Query, snap, rt, now)
+		d := rt.ruling(&q.Query, snap, now)
 		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
@@ -348,6 +356,9 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		case policy.Refuse:
 			return d, snap, &refusal{d.Reason}
 		case policy.Wait:
+			if rt.rehearsal != nil {
+				return d, snap, nil
+			}
 		case policy.ToPrimary:
 			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
 				if !refreshed && ctx.Err() == nil {
@@ -358,7 +369,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 					}
 				}
 				// Nobody waits, but somebody should find out when waiting helps again.
-				rt.monitor.Want(q.Need.LSN, q.at, q.since)
+				rt.asks.Want(q.Need.LSN, q.at, q.since)
 			}
 			return d, snap, nil
 		default:
@@ -370,8 +381,8 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			snap, now = again, time.Now()
 			continue
 		}
-		rt.monitor.Want(q.Need.LSN, q.at, deadline)
-		rt.monitor.AwaitNews(ctx, news, deadline)
+		rt.asks.Want(q.Need.LSN, q.at, deadline)
+		rt.asks.AwaitNews(ctx, news, deadline)
 		snap, now = rt.monitor.Snapshot(), time.Now()
 		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
 		switch {
@@ -390,7 +401,7 @@ func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now
 	alone := q.Query
 	alone.Exclude |= ^(uint64(1) << parent.at.index)
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
-		rt.decider.Decide(&alone, snap, rt, now).Target == policy.ToReplica
+		rt.ruling(&alone, snap, now).Target == policy.ToReplica
 }
 
 // needsClaims reports whether what the session wrote matters for the decision:
@@ -413,7 +424,7 @@ func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time
 	pos, ok := rt.monitor.CapturedSince(since)
 	if !ok {
 		next := rt.monitor.NextCapture()
-		if rt.monitor.AwaitCapture(ctx, next, deadline) {
+		if rt.asks.AwaitCapture(ctx, next, deadline) {
 			pos, _, ok = rt.monitor.Captured(next, false)
 		}
 	}

@@ -60,18 +60,23 @@ func (t *readOnlyTx) pick(ctx context.Context, query string) (tx gorm.Tx, statef
 	info := t.router.classify(query)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer func() {
+		if err == nil && tx == gorm.Tx(t.replica) {
+			t.router.tellInside(ctx, t.server, t.reason)
+		}
+	}()
 	read := info.Class == sqlclass.Read
 	stateful = !read && statesOf(info, query)
-	switch {
-	case t.over:
+	switch t.step(read, stateful) {
+	case txOver:
 		return nil, false, sql.ErrTxDone
-	case t.primary != nil:
+	case txOnPrimary:
 		return t.primary, false, nil
-	case t.replica == nil && (read || stateful):
+	case txBegins:
 		t.read = read
 		tx, err = t.begin(t.asker(ctx))
 		return tx, stateful, err
-	case read:
+	case txReads:
 		r, reason, ok, err := t.stillRight(t.asker(ctx))
 		if err != nil {
 			return nil, false, err
@@ -86,14 +91,46 @@ func (t *readOnlyTx) pick(ctx context.Context, query string) (tx gorm.Tx, statef
 		}
 		t.read = true
 		return t.replica, false, nil
-	case stateful:
+	case txStays:
 		return t.replica, true, nil
-	case !t.read:
+	case txMoves:
 		tx, err = t.moveToPrimary(policy.ReasonUnknownStatement)
 		return tx, false, err
 	default:
 		return nil, false, ErrWriteInReadOnlyTransaction
 	}
+}
+
+// txStep is what a statement means for a read-only transaction.
+type txStep uint8
+
+const (
+	txRefused   txStep = iota // not a read, after one that has run on the replica
+	txOver                    // the transaction has ended
+	txOnPrimary               // it is there, with whatever comes
+	txBegins                  // it begins where the statement may run
+	txReads                   // on the replica, if that is still right
+	txStays                   // on the replica
+	txMoves                   // nothing has been read yet: to the primary
+)
+
+// step says what comes of a statement. The caller holds mu.
+func (t *readOnlyTx) step(read, stateful bool) txStep {
+	switch {
+	case t.over:
+		return txOver
+	case t.primary != nil:
+		return txOnPrimary
+	case t.replica == nil && (read || stateful):
+		return txBegins
+	case read:
+		return txReads
+	case stateful:
+		return txStays
+	case !t.read:
+		return txMoves
+	}
+	return txRefused
 }
 
 // statesOf reports whether a statement does nothing but make its transaction what
@@ -127,7 +164,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 // or on the primary.
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
-	r := &route{router: t.router, wish: t.wish}
+	r := &route{router: t.router, wish: t.wish, begins: true}
 	err := r.read(ctx, func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
@@ -203,10 +240,9 @@ func (t *readOnlyTx) isolation() string {
 // Where the answer is no, r has the place that the transaction needs on the primary;
 // the error says that there is none.
 func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Reason, ok bool, err error) {
-	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
+	if r = t.again(); r == nil {
 		return nil, 0, true, nil
 	}
-	r = &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
 	s, _, reason, err := r.choose(ctx, 0)
 	if err != nil {
 		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
@@ -224,11 +260,23 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	return r, reason, err == nil && s == t.server, err
 }
 
+// again returns the route of the question whether the replica is still right for a
+// read; nil: its snapshot is fixed.
+func (t *readOnlyTx) again() *route {
+	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
+		return nil
+	}
+	return &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
+}
+
 // moveToPrimary begins on the primary. What ran on the replica so far were
 // statements of their own that each saw a state of their own, so nothing is lost;
 // the replica's transaction stays open until the end for rows that are still
 // being read.
 func (t *readOnlyTx) moveToPrimary(reason policy.Reason) (gorm.Tx, error) {
+	if reason != 0 { // else the route has told
+		t.router.tellBegin(t.ctx, true, reason)
+	}
 	tx, err := t.router.beginTracked(t.ctx, &t.opts)
 	if err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ func (rt *router) awaitReached(ctx context.Context, need lsn.Position, passed, u
 				return true
 			}
 		}
-		rt.monitor.Want(need.LSN, passed, until)
-		if !rt.monitor.AwaitNews(ctx, news, until) {
+		rt.asks.Want(need.LSN, passed, until)
+		if !rt.asks.AwaitNews(ctx, news, until) {
 			return false
 		}
 	}

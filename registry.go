@@ -45,6 +45,9 @@ func (r *registry) remove(rt *router) {
 // cluster: the same system identifier, or one that is not known yet. p itself
 // need not be in use any more: its statements still run.
 func (r *registry) sharing(rt *router) []*router {
+	if rt.rehearsal != nil {
+		return rt.rehearsal.sharing(rt)
+	}
 	l := rt.self
 	for _, q := range r.all() {
 		if q == rt || !q.watched || !rt.watched {

@@ -77,6 +77,7 @@ type route struct {
 	fell  bool    // it did fall back
 
 	waited time.Duration // what the newest decision took, where it had to wait
+	begins bool          // it is for a transaction that begins with its first read
 }
 
 // runner runs statements: a pool, or one server's prepared statements.
@@ -335,20 +336,27 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 func (r *route) toPrimary(ctx context.Context, info sqlclass.Info) {
 	r.effect = effectOf(info)
 	r.effect.began = r.router.history()
-	reason := policy.ReasonPinned
-	if r.why != 0 {
-		reason = r.why
-	}
+	r.attempts++
+	r.ranOn(ctx, nil, r.because(info))
+}
+
+// because is why a statement goes to the primary without a question to the policies;
+// ReasonNone: it does not.
+func (r *route) because(info sqlclass.Info) policy.Reason {
 	switch {
 	case info.Class == sqlclass.Write:
-		reason = policy.ReasonWrite
+		return policy.ReasonWrite
 	case info.Class == sqlclass.LockingRead:
-		reason = policy.ReasonLockingRead
+		return policy.ReasonLockingRead
 	case info.Class == sqlclass.Unknown:
-		reason = policy.ReasonUnknownStatement
+		return policy.ReasonUnknownStatement
+	case !r.pinned:
+		return policy.ReasonNone
+	case r.why != 0:
+		return r.why
+	default:
+		return policy.ReasonPinned
 	}
-	r.attempts++
-	r.ranOn(ctx, nil, reason)
 }
 
 // settle records how a statement that is not a read ended outside a transaction,
@@ -402,15 +410,10 @@ func (r *route) closedRows(db *gorm.DB) {
 
 // BeginTx implements gorm.ConnPoolBeginner.
 func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
-	if r.wish != nil {
-		if r.wish.err != nil {
-			return (*trackedTx)(nil), r.wish.err
-		}
-		if r.wish.read && !r.pinned {
-			opts = readOnly(opts)
-		}
+	if r.wish != nil && r.wish.err != nil {
+		return (*trackedTx)(nil), r.wish.err
 	}
-	tx, err := r.router.begin(ctx, opts)
+	tx, err := r.router.begin(ctx, r.wished(opts))
 	if ro, ok := tx.(*readOnlyTx); ok && ro != nil {
 		ro.wish = r.wish
 	}
@@ -418,6 +421,14 @@ func (r *route) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		return &gorm.PreparedStmtTX{Tx: t, PreparedStmtDB: r.prepared}, err
 	}
 	return tx, err
+}
+
+// wished are the options of a transaction that begins on r.
+func (r *route) wished(opts *sql.TxOptions) *sql.TxOptions {
+	if r.wish != nil && r.wish.read && !r.pinned {
+		return readOnly(opts)
+	}
+	return opts
 }
 
 // GetDBConn implements gorm.GetDBConnector.

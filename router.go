@@ -55,7 +55,10 @@ type router struct {
 	log         func(monitor.Change)
 	ticket      atomic.Uint64
 	counters    counters
-	conflicts   conflicts.Memory
+	conflicts   *conflicts.Memory
+	asks        asker      // the monitor
+	rehearsal   *rehearsal // nil: what is decided is done
+	of          *router    // of a rehearsal: the router that it stands for
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64
@@ -78,7 +81,7 @@ type router struct {
 // dialector opens the primary's connections for positions; pool is the primary's
 // pool, nil where the plugin has to open it.
 func (p *Plugin) newRouter(name, field string, cfg Config, dialector gorm.Dialector, pool gorm.ConnPool, size Pool) (*router, error) {
-	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool}
+	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool, conflicts: new(conflicts.Memory)}
 	rt.self = []*router{rt}
 	if err := rt.open(dialector, size); err != nil {
 		return nil, errors.Join(err, rt.release())
@@ -164,8 +167,8 @@ func (rt *router) prepare() {
 		OnAlive:   func(i int) { rt.replicas()[i].revive() },
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
-		OnCapture: rt.tellCapture,
-		Seed:      rand.Uint64(),
+		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
+		Seed: rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,
@@ -182,6 +185,7 @@ func (rt *router) prepare() {
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, nil)}
 	rt.monitor = monitor.New(cfg)
+	rt.asks = rt.monitor
 	switch {
 	case !rt.watched:
 	case !rt.owns() && rt != p.main && p.main.catalog != nil:

@@ -59,7 +59,11 @@ func TestR15LockHeldByReplay(t *testing.T) {
 			d := newDB(t, c, prepareStmt(prepared), configured(boundless), configured(func(c *readsplit.Config) { c.AttemptTimeout = timeout }))
 			counters(t, d, 16)
 			require.NoError(t, d.Exec("CREATE TABLE others (id int)").Error)
-			d.eligible(t, "replica1", "replica2")
+			// The position of what was written is known before replay stops, else the
+			// replica might never reach it.
+			eventually(t, "both replicas to serve", func() bool {
+				return slices.Equal(serversOf(t, d, "others"), []string{"replica1", "replica2"})
+			})
 			r := c.Replica(0)
 			undo := lockedOn(t, d, r, "counters")
 

@@ -63,7 +63,7 @@ func TestStatementThatKeepsConflicting(t *testing.T) {
 			eventually(t, "replica1 to serve", func() bool { return served(t, d.DB) == "replica1" })
 			session := func() context.Context { return readsplit.WithSession(context.Background(), readsplit.NewSession()) }
 			report := func(ctx context.Context) (server string, decision readsplit.Decision) {
-				tx := d.WithContext(ctx).Raw("SELECT work(1.6)").Find(&server)
+				tx := d.WithContext(ctx).Raw("SELECT work(2.6)").Find(&server)
 				assert.NoError(t, tx.Error)
 				decision, _ = readsplit.DecisionOf(tx)
 				assert.Equal(t, server, decision.Server)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
+	"github.com/readsplit/readsplit/policy/latency"
 	"github.com/readsplit/readsplit/retry"
 )
 
@@ -25,10 +26,10 @@ type server struct {
 	out      atomic.Bool // taken out of service: nothing begins there
 	dialer   *dialer
 	pool     *sql.DB
-	prepared *statements // for statements that come in prepared mode
-	inFlight atomic.Int64
-	trial    atomic.Bool  // a read is trying it although it is ejected
-	tried    atomic.Int64 // when the newest such read began, as Unix time in ns
+	prepared *statements   // for statements that come in prepared mode
+	meter    latency.Meter // of reads: how many, and how long they take
+	trial    atomic.Bool   // a read is trying it although it is ejected
+	tried    atomic.Int64  // when the newest such read began, as Unix time in ns
 	held     *heldServer
 	reads    atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -119,6 +120,22 @@ func (s *source) Position(ctx context.Context) (replay lsn.LSN, standby, connect
 	}
 	replay, standby, err = lsn.ParseReplay(text)
 	return replay, standby, true, err
+}
+
+// Conflicts implements monitor.ConflictSource.
+func (s *source) Conflicts(ctx context.Context) (c lsn.Conflicts, connected bool, err error) {
+	if s.conn == nil {
+		return lsn.Conflicts{}, false, nil
+	}
+	var text string
+	if err := s.conn.QueryRowContext(ctx, lsn.ConflictsSQL).Scan(&text); err != nil {
+		if said := interface{ SQLState() string }(nil); ctx.Err() != nil || !errors.As(err, &said) && !errors.Is(err, sql.ErrNoRows) {
+			s.drop() // else the server itself has said no
+		}
+		return lsn.Conflicts{}, true, err
+	}
+	c, err = lsn.ParseConflicts(text)
+	return c, true, err
 }
 
 // Capture implements monitor.Source.

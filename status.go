@@ -21,6 +21,9 @@ type Status struct {
 	Resolver string
 	Primary  ServerStatus
 	Replicas []ServerStatus
+	// SharesPrimary says that the resolver has no primary of its own: Primary, Budget
+	// and Failover are the plugin's again, and would be counted twice.
+	SharesPrimary bool
 
 	// ReplicaReads and PrimaryReads are reads outside of transactions, by who
 	// served them.
@@ -29,6 +32,12 @@ type Status struct {
 	// decision. GORM wraps Create, Update and Delete in a transaction unless
 	// SkipDefaultTransaction is set.
 	Reasons map[policy.Reason]uint64
+	// ReplicaReasons are those of Reasons that replicas served. A preload, for example,
+	// follows its parent to whoever served that, for one and the same reason.
+	ReplicaReasons map[policy.Reason]uint64
+	// RefusedReasons are those of Reasons that nobody served: the read failed with
+	// ErrPrimaryLost or overload.ErrPrimaryBusy, and was sent nowhere.
+	RefusedReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
 	// Conflicts counts reads that replay cancelled, by what they stood in the way of.
@@ -111,6 +120,14 @@ type ServerStatus struct {
 	// Pooled: behind a name that is Balanced, not every connection is known to lead to
 	// one server for good; its reads are checked inside of their transactions.
 	Pooled bool
+	// CutOff: it has received nothing for two seconds or more, although the primary has
+	// more: the network between them, its slot, its right to connect.
+	CutOff bool
+	// Conflicts is what the replica itself has counted, from pg_stat_database_conflicts,
+	// of the database that it is used for; nil for the primary and before the first
+	// answer. It is asked seldom, and not at all over a connection that is the
+	// application's own. A crash of the replica sets it back to 0.
+	Conflicts map[retry.ConflictKind]uint64
 	// Drained: an operator has taken the replica out of service. EjectedUntil is until
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
@@ -121,6 +138,10 @@ type ServerStatus struct {
 	// both 0 for the primary, see Status.PrimaryReads.
 	Reads    uint64
 	InFlight int64
+	// Latency is how long a read of this process is expected to take there until its
+	// first row, the wait for a connection included (package policy/latency); 0: not
+	// known, or the primary.
+	Latency time.Duration
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
@@ -144,13 +165,14 @@ func emptyStatus(resolver string) Status {
 	return Status{
 		Resolver: resolver,
 		Primary:  ServerStatus{Name: primaryName},
-		Reasons:  make(map[policy.Reason]uint64),
-		Retries:  make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
+		Reasons:  make(map[policy.Reason]uint64), ReplicaReasons: make(map[policy.Reason]uint64), RefusedReasons: make(map[policy.Reason]uint64),
+		Retries: make(map[retry.Cause]uint64), Conflicts: make(map[retry.ConflictKind]uint64),
 	}
 }
 
 func (rt *router) status() Status {
 	st := emptyStatus(rt.name)
+	st.SharesPrimary = rt.name != "" && !rt.owns()
 	now := time.Now()
 	servers := rt.replicas() // before the snapshot, which then has them all
 	snap := rt.monitor.Snapshot()
@@ -174,19 +196,27 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
-			Reads: s.reads.Load(), InFlight: s.inFlight.Load(), Pool: s.pool.Stats(),
+			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		rs.Lag, rs.LagKnown = r.Lag(now)
 		if r.Balanced {
 			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()
 		}
+		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}
 	c := &rt.counters
-	for i := range c.reasons {
-		if n := c.reasons[i].Load(); n > 0 {
+	for i := range c.onPrimary {
+		replicas, nobody := c.onReplicas[i].Load(), c.onNobody[i].Load()
+		if replicas > 0 {
+			st.ReplicaReasons[policy.Reason(i)] = replicas
+		}
+		if nobody > 0 {
+			st.RefusedReasons[policy.Reason(i)] = nobody
+		}
+		if n := c.onPrimary[i].Load() + replicas + nobody; n > 0 {
 			st.Reasons[policy.Reason(i)] = n
 		}
 	}

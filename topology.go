@@ -10,7 +10,7 @@ import (
 // of primary looks like from here: whoever could be the primary is asked at once,
 // and not when the next sample is due.
 func (rt *router) noticed(err error) error {
-	if err == nil || !rt.watched {
+	if err == nil || !rt.watched || rt.rehearsal != nil {
 		return err
 	}
 	if v := retry.OfRead(err); v.ServerSuspect || v.CountsAsWrite {

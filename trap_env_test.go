@@ -179,9 +179,17 @@ func eachMode(t *testing.T, test func(t *testing.T, x *trap), options ...dbOptio
 	}
 }
 
-// eachTxMode runs a test in both modes, with and without the default transaction.
+// eachTxMode runs a test in both modes, with and without the default transaction. With
+// -short each of the four choices is made once, in two runs.
 func eachTxMode(t *testing.T, test func(t *testing.T, x *trap), options ...dbOption) {
 	t.Helper()
+	if testing.Short() {
+		t.Run("plain", func(t *testing.T) { test(t, newTrap(t, append(slices.Clone(options), prepareStmt(false))...)) })
+		t.Run("prepared,skip_default_transaction", func(t *testing.T) {
+			test(t, newTrap(t, append(slices.Clone(options), prepareStmt(true), gormConfigured(func(c *gorm.Config) { c.SkipDefaultTransaction = true }))...))
+		})
+		return
+	}
 	eachMode(t, test, options...)
 	t.Run("skip_default_transaction", func(t *testing.T) {
 		eachMode(t, test, append(slices.Clone(options), gormConfigured(func(c *gorm.Config) { c.SkipDefaultTransaction = true }))...)

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -51,19 +52,26 @@ func (rt *router) begin(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool
 		return tx, nil
 	}
 	sessionless(ctx)
-	if readonlyguard.IsReadOnly(ctx) {
-		// The server refuses what the guard did not see.
-		opts = readOnly(opts)
-	}
-	if opts != nil && opts.ReadOnly && rt.splits() && !rt.closed.Load() && mayRunOnReplica(opts.Isolation) {
+	opts, reads := rt.readsOnly(ctx, opts)
+	if reads {
 		if err := ctx.Err(); err != nil {
 			return (*readOnlyTx)(nil), err
 		}
 		return &readOnlyTx{router: rt, ctx: ctx, opts: *opts}, nil
 	}
+	rt.tellBegin(ctx, opts != nil && opts.ReadOnly, policy.ReasonInTransaction)
 	// A nil of its type: from any other nil GORM makes an error of its own, for the
 	// Rollback of a transaction that never began.
 	return rt.beginTracked(ctx, opts)
+}
+
+// readsOnly returns the options for a transaction, and whether a replica may serve it.
+func (rt *router) readsOnly(ctx context.Context, opts *sql.TxOptions) (*sql.TxOptions, bool) {
+	if readonlyguard.IsReadOnly(ctx) {
+		// The server refuses what the guard did not see.
+		opts = readOnly(opts)
+	}
+	return opts, opts != nil && opts.ReadOnly && rt.splits() && !rt.closed.Load() && mayRunOnReplica(opts.Isolation)
 }
 
 // readOnly is opts for a transaction that only reads.
@@ -152,6 +160,7 @@ func (t *trackedTx) join(ctx context.Context) {
 // itself.
 func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	t.join(ctx)
+	t.router.tellInside(ctx, nil, policy.ReasonInTransaction)
 	info := t.router.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		t.insert.Store(true)

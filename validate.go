@@ -58,6 +58,9 @@ func (c Config) validate() error {
 	if err := c.Traffic.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Traffic: %w", err))
 	}
+	if err := c.Spill.Validate(); err != nil {
+		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Spill: %w", err))
+	}
 	if err := c.Health.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Health: %w", err))
 	}
@@ -121,6 +124,9 @@ func (v *problems) replicaAlone(field string, r Replica) {
 	}
 	if r.Weight < 0 {
 		v.add("%s.Weight is %d: it must be 1 or more (0 means 1); leave a replica out to give it nothing", field, r.Weight)
+	}
+	if r.Weight > policy.MaxWeight {
+		v.add("%s.Weight is %d: it must be %d or less; weights are relative to each other: divide all of them by the same number", field, r.Weight, policy.MaxWeight)
 	}
 	for j, g := range r.Groups {
 		if g == "" {

@@ -34,12 +34,13 @@ const (
 // should. It is registered as a callback of queries, where it has nothing to do.
 func (p *Plugin) wishes(db *gorm.DB) {
 	stmt := db.Statement
-	own, ok := stmt.ConnPool.(*route)
+	inner, rehearsal := ofRehearsal(stmt.ConnPool)
+	own, ok := inner.(*route)
 	if ok && own.stmt == stmt && !own.called {
 		own.called = true // GORM runs its callbacks
 		return
 	}
-	outer, prepared := unwrap(stmt.ConnPool)
+	outer, prepared := unwrap(inner)
 	r := &route{prepared: prepared}
 	wish := p.wishOf(stmt)
 	switch pool := outer.(type) {
@@ -75,7 +76,7 @@ func (p *Plugin) wishes(db *gorm.DB) {
 	default:
 		r.router = p.main
 	}
-	stmt.ConnPool = r
+	stmt.ConnPool = rehearsal.pool(r)
 }
 
 // wishOf reads what the clauses of a statement ask for.

@@ -122,6 +122,25 @@ type Status struct {
 	Hosts []HostStatus
 }
 
+// Follows reports whether the replica of this name was promoted and is the primary that
+// is followed. The hosts of a DSN have no names of replicas: there it is the only primary
+// there is.
+func (s *Status) Follows(replica string) bool {
+	if s.State != Elected {
+		return false
+	}
+	primaries := 0
+	for i := range s.Hosts {
+		if s.Hosts[i].Name == replica {
+			return s.Primary == replica
+		}
+		if s.Hosts[i].Primary {
+			primaries++
+		}
+	}
+	return primaries == 1
+}
+
 // HostStatus is one host's part of [Status].
 type HostStatus struct {
 	Name string

@@ -102,6 +102,7 @@ func TestQueriesOnRealServers(t *testing.T) {
 			t.Run("primary", func(t *testing.T) { checkPrimary(t, c.Primary(), options) })
 			t.Run("standby", func(t *testing.T) { checkStandby(t, c, options) })
 			t.Run("new connection", func(t *testing.T) { checkConnect(t, c, options) })
+			t.Run("conflicts", func(t *testing.T) { checkConflicts(t, c, options) })
 			t.Run("nudge", func(t *testing.T) { checkNudge(t, c, options) })
 		})
 	}

@@ -57,6 +57,10 @@ type Config struct {
 	MaxLag        time.Duration // decides when a nudge is due
 	MaxWait       time.Duration // the longest wait that anybody makes for a replica
 
+	// ConflictsEvery is how often a replica whose Source is a ConflictSource is asked
+	// what replay has cancelled there, when nobody waits for its position; 0: never.
+	ConflictsEvery time.Duration
+
 	// Nudge allows the monitor to commit one small message on the primary, at
 	// most once a second, when a healthy replica is about to be thrown out only
 	// because a quiet primary left a WAL record unfinished (see lsn.NudgeSQL).
@@ -121,5 +125,11 @@ const (
 	StateRegressed  State = "regressed"   // came back in an older state than it had shown
 	StateRestarted  State = "restarted"   // another run of the server answers
 	StateBalanced   State = "balanced"    // one name, several servers
+	StatePaused     State = "paused"      // an administrator has paused replay
+	StateReplays    State = "replays"     // replay goes on
+	StateCutOff     State = "cut_off"     // receives nothing, and the primary has more
+	StateReceives   State = "receives"    // receives again
+	StateLagging    State = "lagging"     // its staleness is over MaxLag, or has no bound
+	StateWithinLag  State = "within_lag"  // within MaxLag again
 	StateNewHistory State = "new_history" // the primary changed its timeline, its run or its identity
 )

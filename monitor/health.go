@@ -79,6 +79,12 @@ func (m *Monitor) Struck(i int, trial bool, err error) {
 		return
 	}
 	m.mu.Lock()
+	if r.down {
+		// OnDead breaks off what runs there. Who was told that a dead server answers its
+		// probes would look in the wrong place.
+		m.mu.Unlock()
+		return
+	}
 	now := time.Now()
 	out := now.Before(r.health.until)
 	if out && !trial {
@@ -131,6 +137,7 @@ func (m *Monitor) Served(i int, trial bool) {
 // before says nothing of it. The caller holds Monitor.mu.
 func (r *replica) recovers() {
 	r.health.until, r.health.last = time.Time{}, 0
+	r.troubles.forget()
 	r.comesBack()
 }
 

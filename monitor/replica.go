@@ -40,12 +40,20 @@ type replica struct {
 	gen    atomic.Uint64
 	ctx    context.Context // ends when the monitor, or the replica in it, does
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when the goroutine has ended; nil: there is none
-	renew  Renewer       // nil: the source cannot
+	ended  chan struct{}  // closed when the goroutine has ended; nil: there is none
+	renew  Renewer        // nil: the source cannot
+	asks   ConflictSource // nil: the source cannot
 	health health
+
+	// Guarded by Monitor.mu, but for conflictsAt.
+	troubles    troubles
+	conflicts   lsn.Conflicts
+	counted     bool      // conflicts are the server's
+	conflictsAt time.Time // when it may be asked for them; the goroutine's own
 
 	// Guarded by Monitor.mu.
 	up         bool
+	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
 	backends   backends   // where it is balanced: the servers behind the name
@@ -111,6 +119,7 @@ func (r *replica) run(rng *rand.Rand) {
 		r.m.mu.Unlock()
 		if full {
 			r.sampleFull()
+			r.askConflicts()
 			// A server that is gone is asked less and less often.
 			regular = time.Now().Add(every() * time.Duration(min(1+r.fails/8, slowest)))
 			if r.fails == 1 {
@@ -180,7 +189,7 @@ func (r *replica) sampleFull() {
 	}
 	r.alive()
 	r.m.mu.Lock()
-	events := r.take(began, s, fresh || r.renew == nil)
+	events := append(r.take(began, s, fresh || r.renew == nil), r.see(time.Now())...)
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
@@ -382,6 +391,7 @@ func (r *replica) view() policy.Replica {
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
+		CutOff:     r.troubles.cutOff(p.insertAt),
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
@@ -419,6 +429,7 @@ func (r *replica) alive() {
 	r.fails, r.dead = 0, false
 	if wasDead {
 		r.m.mu.Lock()
+		r.down = false
 		r.recovers()
 		r.m.mu.Unlock()
 	}
@@ -443,6 +454,9 @@ func (r *replica) failed(err error) {
 	}
 	if r.fails >= deadAfter && !r.dead {
 		r.dead = true
+		r.m.mu.Lock()
+		r.down = true
+		r.m.mu.Unlock()
 		if r.m.cfg.OnDead != nil {
 			r.m.cfg.OnDead(r.i)
 		}

@@ -7,23 +7,31 @@ import (
 	"github.com/readsplit/readsplit/retry"
 )
 
-// Decision is one run of a statement outside of transactions: where it went, and why.
-// GORM wraps Create, Update and Delete in a transaction unless SkipDefaultTransaction
-// is set.
+// Decision is one run of a statement outside of transactions, or the beginning of a
+// transaction: where it went, and why; or a read that was refused. GORM wraps Create, Update and Delete in a
+// transaction unless SkipDefaultTransaction is set.
 type Decision struct {
 	At time.Time
 	// Resolver is the name of the resolver that the statement belongs to; empty where
 	// it belongs to none.
 	Resolver string
-	// Server is the name of the replica, or "primary".
+	// Server is the name of the replica, or "primary"; empty where the read was refused.
 	Server  string
 	Replica bool
+	// Refused says that the read failed with readsplit.ErrPrimaryLost or
+	// overload.ErrPrimaryBusy, and was sent nowhere, or nowhere any more.
+	Refused bool
 	// Reason is why, from one closed list.
 	Reason policy.Reason
-	// Read says that the statement was taken for a read.
+	// Read says that the statement was taken for a read, or the transaction is a
+	// read-only one.
 	Read bool
+	// Begins says that a transaction has begun there. Its statements follow it and are
+	// not told of. A read-only one chooses its server with its first statement, and is
+	// told of again if it has to move to the primary.
+	Begins bool
 	// Attempts is how often the statement was run: more than 1 when a replica failed
-	// and it was run again elsewhere.
+	// and it was run again elsewhere, 0 when it was refused before it ran.
 	Attempts int
 	// Waited is how long the decision took, waiting for a replica to reach the
 	// session's position included.
@@ -47,7 +55,9 @@ type Change struct {
 	At       time.Time
 	Resolver string
 	Server   string // the name of a replica, or "primary"
-	// State is one of the monitor's states: up, down, drained, ...
+	// State is one of the monitor's states: up, down, paused, drained, ... Those that may
+	// come and go (paused, cut_off, lagging and their ends) are told when they have
+	// lasted.
 	State string
 	// Err is why, where an error is the reason.
 	Err error

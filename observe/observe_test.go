@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +24,10 @@ type onlyTokens struct{}
 
 func (onlyTokens) ObserveToken(observe.Token) {}
 
+type onlyStatements struct{}
+
+func (onlyStatements) ObserveStatement(context.Context, observe.Statement) {}
+
 func TestOf(t *testing.T) {
 	ring, log := observe.NewRing(1), observe.NewLog(slog.Default(), observe.LogOptions{})
 	o, err := observe.Of(ring, onlyTokens{}, log)
@@ -30,6 +37,11 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []observe.ChangeObserver{ring, log}, o.Changes)
 	assert.Equal(t, []observe.CaptureObserver{log}, o.Captures)
 	assert.Equal(t, []observe.TokenObserver{onlyTokens{}}, o.Tokens)
+
+	inside := onlyStatements{}
+	o, err = observe.Of(inside)
+	require.NoError(t, err)
+	assert.Equal(t, observe.Observers{Statements: []observe.StatementObserver{inside}}, o)
 
 	_, err = observe.Of(ring, nil, 5, observe.Ring{}, (*observe.Ring)(nil))
 	for _, part := range []string{"[4] is a nil *observe.Ring", "[1] is a <nil>", "[2] is a int", "[3] is a observe.Ring", "pointer receiver"} {
@@ -85,11 +97,17 @@ func TestLogLines(t *testing.T) {
 	line := func() string { defer b.Reset(); return b.String() }
 	l.ObserveDecision(t.Context(), observe.Decision{Server: "pg2", Reason: policy.ReasonWaited, Read: true, Attempts: 2, Waited: 3e6, Resolver: "orders"})
 	assert.Contains(t, line(), `level=DEBUG msg="readsplit: decision" server=pg2 reason=waited read=true resolver=orders attempts=2 waited=3ms`)
+	l.ObserveDecision(t.Context(), observe.Decision{Server: "primary", Reason: policy.ReasonInTransaction, Begins: true, Attempts: 1})
+	assert.Contains(t, line(), `msg="readsplit: decision" server=primary reason=in_transaction read=false begins_transaction=true`)
 	l.ObserveRetry(t.Context(), observe.Retry{Server: "pg2", Cause: retry.CauseRecoveryConflict, Conflict: retry.ConflictSnapshot, Err: errors.New("canceling")})
 	assert.Contains(t, line(), `level=INFO msg="readsplit: a read is run again" server=pg2 cause=recovery_conflict error=canceling conflict=snapshot`)
 	l.ObserveChange(observe.Change{Server: "pg2", State: "down", Err: errors.New("refused")})
-	assert.Contains(t, line(), `level=WARN msg="readsplit: server changed" server=pg2 state=down error=refused`)
+	assert.Contains(t, line(), `level=WARN msg="readsplit: server changed" server=pg2 state=down meaning="it does not answer" error=refused`)
 	l.ObserveChange(observe.Change{Server: "pg2", State: "up"})
+	assert.Contains(t, line(), "level=INFO")
+	l.ObserveChange(observe.Change{Server: "pg2", State: "cut_off"})
+	assert.Contains(t, line(), `level=WARN msg="readsplit: server changed" server=pg2 state=cut_off meaning="it receives nothing, although`)
+	l.ObserveChange(observe.Change{Server: "pg2", State: "receives"})
 	assert.Contains(t, line(), "level=INFO")
 	l.ObserveCapture(observe.Capture{})
 	assert.Empty(t, line())
@@ -133,4 +151,19 @@ func TestTokenOutcomes(t *testing.T) {
 	assert.Equal(t, "accepted", observe.TokenAccepted.String())
 	assert.Equal(t, "expired", observe.TokenExpired.String())
 	assert.Equal(t, "unknown", observe.TokenOutcome(200).String())
+}
+
+// Whoever is woken by a change must not have to look its state up.
+func TestEveryStateHasAMeaning(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "monitor", "config.go"))
+	require.NoError(t, err)
+	states := regexp.MustCompile(`State\w+ +State = "(\w+)"`).FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(states), 20)
+	for _, s := range states {
+		assert.NotEmpty(t, observe.Change{State: s[1]}.Meaning(), s[1])
+	}
+	bad := observe.Change{State: "of_a_later_version"}
+	assert.Empty(t, bad.Meaning())
+	assert.True(t, bad.Bad())
+	assert.False(t, observe.Change{State: "within_lag"}.Bad())
 }

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// DecisionObserver is told of every statement outside of transactions. ctx is the
-// statement's.
+// DecisionObserver is told of every statement outside of transactions, and of the
+// beginning of every transaction. ctx is that of the statement, or of Begin.
 type DecisionObserver interface {
 	ObserveDecision(ctx context.Context, d Decision)
 }
@@ -36,11 +36,12 @@ type TokenObserver interface {
 
 // Observers are those who listen, by what they listen to. The zero value is nobody.
 type Observers struct {
-	Decisions []DecisionObserver
-	Retries   []RetryObserver
-	Changes   []ChangeObserver
-	Captures  []CaptureObserver
-	Tokens    []TokenObserver
+	Decisions  []DecisionObserver
+	Statements []StatementObserver
+	Retries    []RetryObserver
+	Changes    []ChangeObserver
+	Captures   []CaptureObserver
+	Tokens     []TokenObserver
 }
 
 // Of sorts observers by what they implement. One that implements nothing of this
@@ -57,6 +58,9 @@ func Of(all ...any) (Observers, error) {
 		if x, ok := one.(DecisionObserver); ok {
 			o.Decisions, heard = append(o.Decisions, x), true
 		}
+		if x, ok := one.(StatementObserver); ok {
+			o.Statements, heard = append(o.Statements, x), true
+		}
 		if x, ok := one.(RetryObserver); ok {
 			o.Retries, heard = append(o.Retries, x), true
 		}
@@ -70,7 +74,7 @@ func Of(all ...any) (Observers, error) {
 			o.Tokens, heard = append(o.Tokens, x), true
 		}
 		if !heard {
-			errs = append(errs, fmt.Errorf("[%d] is a %T: an observer implements at least one of observe.DecisionObserver, RetryObserver, ChangeObserver, CaptureObserver and TokenObserver, perhaps with a pointer receiver", i, one))
+			errs = append(errs, fmt.Errorf("[%d] is a %T: an observer implements at least one of observe.DecisionObserver, StatementObserver, RetryObserver, ChangeObserver, CaptureObserver and TokenObserver, perhaps with a pointer receiver", i, one))
 		}
 	}
 	return o, errors.Join(errs...)

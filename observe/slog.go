@@ -46,11 +46,18 @@ func (l *Log) ObserveDecision(ctx context.Context, d Decision) {
 	if !ok {
 		return
 	}
-	attrs := [8]slog.Attr{slog.String("server", d.Server), slog.String("reason", d.Reason.String()), slog.Bool("read", d.Read)}
-	n := 3
+	attrs, n := [8]slog.Attr{slog.String("server", d.Server)}, 1
+	if d.Refused {
+		attrs[0] = slog.Bool("refused", true)
+	}
 	add := func(a slog.Attr) { attrs[n], n = a, n+1 }
+	add(slog.String("reason", d.Reason.String()))
+	add(slog.Bool("read", d.Read))
 	if d.Resolver != "" {
 		add(slog.String("resolver", d.Resolver))
+	}
+	if d.Begins {
+		add(slog.Bool("begins_transaction", true))
 	}
 	if d.Attempts > 1 {
 		add(slog.Int("attempts", d.Attempts))
@@ -86,18 +93,16 @@ func (l *Log) ObserveRetry(ctx context.Context, r Retry) {
 	l.to.LogAttrs(ctx, slog.LevelInfo, "readsplit: a read is run again", attrs...)
 }
 
-// good are the states that are no bad news.
-var good = map[string]bool{
-	"up": true, "readmitted": true, "resumed": true, "proven": true, "removed": true, "drained": true,
-}
-
 // ObserveChange implements [ChangeObserver].
 func (l *Log) ObserveChange(c Change) {
 	level := slog.LevelWarn
-	if good[c.State] {
+	if !c.Bad() {
 		level = slog.LevelInfo
 	}
 	attrs := []slog.Attr{slog.String("server", c.Server), slog.String("state", c.State)}
+	if m := c.Meaning(); m != "" {
+		attrs = append(attrs, slog.String("meaning", m))
+	}
 	if c.Resolver != "" {
 		attrs = append(attrs, slog.String("resolver", c.Resolver))
 	}

@@ -18,7 +18,7 @@ func TestDecideAllocatesNothing(t *testing.T) {
 		policy.Sticky(time.Second), policy.RestOfRequest(), policy.OneServer(), policy.MaxLag(time.Second),
 		policy.MaxBytes(1 << 30), policy.SampleAge(time.Second), policy.CaughtUp(),
 	}
-	for _, b := range []policy.Balancer{policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.ZoneFirst(policy.RoundRobin())} {
+	for _, b := range []policy.Balancer{policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.ZoneFirst(policy.RoundRobin()), policy.ZoneFirst(policy.Latency()), policy.LeastBehind(0, nil)} {
 		d := policy.NewDecider(policy.Rules{Limits: limits, Policies: policies, Balancer: b})
 		for _, n := range []int{1, 3, 1000} {
 			s := fleet(n, now)

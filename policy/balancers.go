@@ -93,41 +93,6 @@ func lighter(a, b *Candidate) int64 {
 
 func inFlight(c *Candidate) int64 { return min(max(c.InFlight, 0), 1<<40) }
 
-type zoneFirst struct{ inner Balancer }
-
-// ZoneFirst lets inner pick among the candidates of the query's own zone, and
-// among all of them if there are none there or the query has no zone. It is a
-// preference: when the replicas of a zone are gone, its reads take longer and
-// are not lost. A nil inner is [LeastInFlight].
-func ZoneFirst(inner Balancer) Balancer {
-	if inner == nil {
-		inner = LeastInFlight()
-	}
-	return zoneFirst{inner}
-}
-
-func (z zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
-
-func (z zoneFirst) Pick(q *Query, c []Candidate) int {
-	near := 0
-	if q.Zone != "" {
-		for i := range c {
-			if c[i].Replica.Zone == q.Zone {
-				c[near], c[i] = c[i], c[near]
-				near++
-			}
-		}
-	}
-	if near > 0 {
-		c = c[:near]
-	}
-	// A wrong answer of inner must not leave the zone either.
-	if i := z.inner.Pick(q, c); i >= 0 && i < len(c) {
-		return i
-	}
-	return 0
-}
-
 func total(c []Candidate) uint64 {
 	var sum uint64
 	for i := range c {

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -13,12 +14,16 @@ type server struct {
 	zone     string
 	weight   int
 	inFlight int64
+	latency  time.Duration
+	behind   time.Duration
 }
+
+var replayed = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func offered(servers ...server) []policy.Candidate {
 	c := make([]policy.Candidate, len(servers))
 	for i, s := range servers {
-		c[i] = policy.Candidate{Index: i, Replica: &policy.Replica{Zone: s.zone, Weight: s.weight}, InFlight: s.inFlight}
+		c[i] = policy.Candidate{Index: i, Replica: &policy.Replica{Zone: s.zone, Weight: s.weight, ReplayedAt: replayed.Add(-s.behind)}, InFlight: s.inFlight, Latency: s.latency}
 	}
 	return c
 }
@@ -90,20 +95,6 @@ func TestLeastInFlight(t *testing.T) {
 			assert.InDeltaSlice(t, c.want, shares(policy.LeastInFlight(), 300, "", c.servers...), 1)
 		})
 	}
-}
-
-func TestZoneFirst(t *testing.T) {
-	servers := []server{{zone: "a"}, {zone: "b"}, {zone: "a"}, {zone: "b", weight: 2}, {zone: "b", inFlight: 1}}
-	z := policy.ZoneFirst(policy.RoundRobin())
-	assert.Equal(t, []int{0, 100, 0, 200, 100}, shares(z, 400, "b", servers...))
-	assert.Equal(t, []int{200, 0, 200, 0, 0}, shares(z, 400, "a", servers...))
-	assert.Equal(t, []int{100, 100, 100, 200, 100}, shares(z, 600, "", servers...), "no zone")
-	assert.Equal(t, []int{100, 100, 100, 200, 100}, shares(z, 600, "c", servers...), "nobody in the zone")
-	assert.InDeltaSlice(t, []int{0, 133, 0, 267, 0}, shares(policy.ZoneFirst(nil), 400, "b", servers...), 1)
-
-	outside := policy.ZoneFirst(meddler{func([]policy.Candidate) int { return 4 }})
-	assert.Equal(t, []int{0, 400, 0, 0, 0}, shares(outside, 400, "b", servers...), "a wrong answer stays in the zone")
-	assert.Equal(t, "zone_first(round_robin)", z.Name())
 }
 
 func TestWeight(t *testing.T) {

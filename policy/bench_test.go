@@ -52,7 +52,7 @@ func BenchmarkDecide(b *testing.B) {
 				}
 			})
 		}
-		for _, balancer := range []policy.Balancer{policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.ZoneFirst(policy.LeastInFlight())} {
+		for _, balancer := range []policy.Balancer{policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.Latency(), policy.ZoneFirst(policy.LeastInFlight())} {
 			run(balancer.Name(), balancer, 900, policy.ToReplica)
 		}
 		run("behind", nil, 2000, policy.Wait)

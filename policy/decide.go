@@ -68,11 +68,12 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 		bound: lagBound(q, d.limits.MaxLag),
 		left:  max(d.limits.MaxWait-max(q.Waited, 0), 0),
 
-		ejected: q.TryEjected,
+		ejected: q.TryEjected, unpicked: t != nil && t.unpicked,
 	}
 	if reason := d.request(&in, t); reason != ReasonNone {
 		return Decision{Target: ToPrimary, Reason: reason}
 	}
+	in.timed, _ = load.(LatencyLoad)
 
 	sc := d.scratch.Get().(*scratch)
 	defer d.scratch.Put(sc)

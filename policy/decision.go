@@ -49,3 +49,11 @@ type Limits struct {
 // Load is the number of reads in flight per replica, by index into
 // Snapshot.Replicas. It is an input of a decision like the clock.
 type Load interface{ InFlight(replica int) int64 }
+
+// LatencyLoad is a [Load] that also knows how long a read is expected to take on a
+// replica, the way there and back included; 0: not known yet. See package
+// policy/latency.
+type LatencyLoad interface {
+	Load
+	Latency(replica int, now time.Time) time.Duration
+}

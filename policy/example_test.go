@@ -201,3 +201,20 @@ func ExampleReasons() {
 	// within_lag
 	// waited
 }
+
+func ExampleZoneFirstUntil() {
+	// Reads leave the zone when a replica there runs 16 of them, or is a second
+	// farther behind than the best; of the others, the fastest is taken.
+	b := policy.ZoneFirstUntil(policy.Spill{InFlight: 16, Lag: time.Second}, policy.Latency())
+	fmt.Println(b.Name())
+	show(policy.Query{Zone: "eu-1b"}, b)
+	// Output:
+	// zone_first(latency)
+	// pg3 within_lag
+}
+
+func ExampleLeastBehind() {
+	show(policy.Query{}, policy.LeastBehind(0, policy.Latency()))
+	// Output:
+	// pg2 within_lag
+}

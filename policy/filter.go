@@ -11,6 +11,7 @@ type input struct {
 	q     *Query
 	s     *Snapshot
 	load  Load
+	timed LatencyLoad // load, if it knows latencies
 	now   time.Time
 	bound time.Duration // on the staleness of a replica
 	left  time.Duration // that may still be waited
@@ -20,6 +21,8 @@ type input struct {
 	ejected bool
 	// quick leaves out the slow start, because nobody else serves the read.
 	quick bool
+	// unpicked leaves out the balancer.
+	unpicked bool
 }
 
 // scratch holds the candidates of one decision. It is reused from decision to
@@ -89,7 +92,10 @@ func first(ticket uint64, replicas int) int {
 
 func (sc *scratch) add(in *input, r *Replica, index int) {
 	c := &sc.candidates[sc.n]
-	c.Index, c.Replica, c.InFlight = index, r, in.inFlight(index)
+	c.Index, c.Replica, c.InFlight, c.Latency = index, r, in.inFlight(index), 0
+	if in.timed != nil {
+		c.Latency = in.timed.Latency(index, in.now)
+	}
 	sc.index[sc.n] = index
 	sc.n++
 }
@@ -208,7 +214,7 @@ func (r Reason) ofSample() bool {
 // read to a replica that may not serve it.
 func (d *Decider) pick(in *input, sc *scratch) int {
 	c, index := sc.candidates[:sc.n], sc.index[:sc.n]
-	if len(c) == 1 {
+	if len(c) == 1 || in.unpicked {
 		return index[0]
 	}
 	if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) && slices.Contains(index, c[i].Index) {

@@ -53,6 +53,9 @@ type Candidate struct {
 	Index    int      // into Snapshot.Replicas
 	Replica  *Replica // &Snapshot.Replicas[Index]
 	InFlight int64    // reads in flight on it
+	// Latency is how long a read is expected to take there, as the [Load] says if it
+	// is a [LatencyLoad]; 0: unknown.
+	Latency time.Duration
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that

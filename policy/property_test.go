@@ -20,7 +20,7 @@ import (
 // a generator that reaches nothing proves nothing.
 func TestDecideAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(2024, 5))
-	balancers := []policy.Balancer{nil, policy.Random(), policy.RoundRobin(), policy.ZoneFirst(policy.Random())}
+	balancers := []policy.Balancer{nil, policy.Random(), policy.RoundRobin(), policy.ZoneFirst(policy.Random()), policy.Latency(), policy.LeastBehind(0, nil)}
 	seen := map[policy.Target]int{}
 	reasons := map[policy.Reason]int{}
 	for i := range 25_000 {

@@ -105,3 +105,20 @@ func texts[T interface{ String() string }](values ...T) []string {
 	}
 	return out
 }
+
+// A reason without words would leave an error, and whoever reads it, without any.
+func TestEveryReasonHasASentence(t *testing.T) {
+	seen := map[string]policy.Reason{}
+	for _, r := range append(policy.Reasons(), policy.ReasonNone) {
+		s := r.Sentence()
+		assert.Regexp(t, `^[A-Z][^|\n]*\.$`, s, "%v: one sentence, fit for a table", r)
+		assert.NotContains(t, seen, s, "%v", r)
+		seen[s] = r
+		assert.Regexp(t, `^[a-zA-Z][^|\n]*[^.]$`, r.Because(), "%v: the end of a sentence", r)
+		if remedy := r.Remedy(); remedy != "" {
+			assert.Regexp(t, `^[A-Z][^|\n]*\.$`, remedy, "%v", r)
+		}
+	}
+	assert.Equal(t, "The reason is not of this version.", policy.Reason(255).Sentence())
+	assert.Empty(t, policy.Reason(255).Remedy())
+}

@@ -70,6 +70,9 @@ type Replica struct {
 	Balanced bool
 	// Paused says that replay was paused by an administrator.
 	Paused bool
+	// CutOff says that it has received nothing for some time, although the primary
+	// has more. For people: its lag decides.
+	CutOff bool
 	// Generation counts the events that make earlier approvals void; it is
 	// carried for the router and decides nothing here.
 	Generation uint64

@@ -14,9 +14,13 @@ type Trace struct {
 	// Replicas are in the order of Snapshot.Replicas; nil when the request was
 	// decided without looking at them.
 	Replicas []ReplicaTrace
+	// Balancer is the name of what picks among those that may serve.
+	Balancer string
 	// Lifted says that the bounds on staleness did not count in the end, because
 	// the primary is lost.
 	Lifted bool
+
+	unpicked bool // the balancer was not asked
 }
 
 // Verdict is the answer of one rule.
@@ -47,10 +51,40 @@ type ReplicaTrace struct {
 func (d *Decider) Explain(q *Query, s *Snapshot, load Load, now time.Time) Trace {
 	var t Trace
 	t.Decision = d.decide(q, s, load, now, &t)
+	t.Balancer = d.balancer.Name()
 	if t.Decision.Target == ToReplica {
 		t.Replicas[t.Decision.Replica].Chosen = true
 	}
 	return t
+}
+
+// Consider is Explain without the balancer: where several replicas may serve the
+// read, none of them is Chosen, and Decision.Replica is the first. A balancer may
+// count whom it has picked, which a question must not do.
+func (d *Decider) Consider(q *Query, s *Snapshot, load Load, now time.Time) Trace {
+	t := Trace{unpicked: true}
+	t.Decision = d.decide(q, s, load, now, &t)
+	t.Balancer = d.balancer.Name()
+	if may := t.May(); t.Decision.Target == ToReplica && len(may) == 1 {
+		t.Replicas[t.Decision.Replica].Chosen = true
+	}
+	return t
+}
+
+// May returns the names of the replicas that nothing was said against, in the order
+// of Snapshot.Replicas; nil unless the decision is for a replica. The balancer has
+// picked one of them, or would.
+func (t *Trace) May() []string {
+	if t.Decision.Target != ToReplica {
+		return nil
+	}
+	var names []string
+	for i := range t.Replicas {
+		if t.Replicas[i].Objection == ReasonNone {
+			names = append(names, t.Replicas[i].Name)
+		}
+	}
+	return names
 }
 
 // request notes a verdict and returns its reason. Decide calls it on a nil
@@ -102,11 +136,17 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 	t.Replicas[index] = ReplicaTrace{Name: r.Name, Objection: objected, InFlight: in.inFlight(index), Verdicts: verdicts}
 }
 
+// unbounded is from when on a bound is none: a hundred years.
+const unbounded = 100 * 365 * 24 * time.Hour
+
+// short leaves out of a measured duration what nobody reads.
+func short(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+
 func (in *input) newsDetail(r *Replica, maxAge time.Duration) string {
 	if r.Sampled.IsZero() {
 		return "never sampled"
 	}
-	return fmt.Sprintf("%v old, at most %v", in.now.Sub(r.Sampled), maxAge)
+	return fmt.Sprintf("%v old, at most %v", short(in.now.Sub(r.Sampled)), maxAge)
 }
 
 func (in *input) singleDetail(r *Replica) string {
@@ -123,7 +163,7 @@ func (in *input) ejectedDetail(r *Replica) string {
 	case in.ejected:
 		return "tried all the same"
 	}
-	return fmt.Sprintf("for another %v", r.EjectedUntil.Sub(in.now))
+	return fmt.Sprintf("for another %v", short(r.EjectedUntil.Sub(in.now)))
 }
 
 func (in *input) sinceDetail(r *Replica) string {
@@ -133,7 +173,7 @@ func (in *input) sinceDetail(r *Replica) string {
 	case in.quick:
 		return "nobody else serves the read"
 	}
-	return fmt.Sprintf("back for %v", in.now.Sub(r.Since))
+	return fmt.Sprintf("back for %v", short(in.now.Sub(r.Since)))
 }
 
 func (in *input) lagDetail(r *Replica) string {
@@ -143,8 +183,10 @@ func (in *input) lagDetail(r *Replica) string {
 		return "no bound"
 	case !ok:
 		return ""
+	case in.bound >= unbounded:
+		return fmt.Sprintf("%v, no bound", short(lag))
 	}
-	return fmt.Sprintf("%v, at most %v", lag, in.bound)
+	return fmt.Sprintf("%v, at most %v", short(lag), in.bound)
 }
 
 func (in *input) positionDetail(r *Replica) string {
@@ -163,5 +205,5 @@ func (in *input) positionDetail(r *Replica) string {
 	case r.Paused:
 		return at + ", replay paused"
 	}
-	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, r.CatchUp, in.left)
+	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(r.CatchUp), short(in.left))
 }

@@ -30,6 +30,9 @@ func (t *Trace) target() string {
 	switch t.Decision.Target {
 	case ToReplica:
 		if i := t.Decision.Replica; i < len(t.Replicas) {
+			if !t.Replicas[i].Chosen {
+				return "one of " + strings.Join(t.May(), ", ")
+			}
 			return "replica " + t.Replicas[i].Name
 		}
 	case Wait:

@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // ErrServerDead is the cause with which whoever watches the servers cancels the attempts in flight on one that it
@@ -38,7 +39,7 @@ func OfAttempt(caller, attempt context.Context, err error) Verdict {
 	if err == nil {
 		return Verdict{}
 	}
-	if caller.Err() != nil {
+	if Ended(caller) {
 		return surface(CauseCaller)
 	}
 	v := judge(err)
@@ -46,8 +47,10 @@ func OfAttempt(caller, attempt context.Context, err error) Verdict {
 		// The refusal is the stronger news: it was a write, whatever happened to its attempt meanwhile.
 		return v
 	}
-	if attempt.Err() != nil {
+	if Ended(attempt) {
 		switch cause := context.Cause(attempt); {
+		case cause == nil: // see Ended
+			return elsewhere(CauseAttemptTimeout)
 		case errors.Is(cause, ErrServerDead):
 			return suspect(CauseServerDead)
 		case errors.Is(cause, ErrAttemptTimeout), errors.Is(cause, context.DeadlineExceeded):
@@ -61,6 +64,17 @@ func OfAttempt(caller, attempt context.Context, err error) Verdict {
 		return suspect(CauseConnection)
 	}
 	return v
+}
+
+// Ended reports whether a context has ended, or its deadline has passed. A driver gives
+// the deadline to its sockets, and those can be quicker than the context's own timer: an
+// impatient caller would be taken for a server that does not answer.
+func Ended(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	deadline, ok := ctx.Deadline()
+	return ok && !time.Now().Before(deadline)
 }
 
 // judge descends through wrapped and joined errors to the first that says something.

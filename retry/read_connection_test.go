@@ -107,6 +107,11 @@ func TestOfRead_Connection(t *testing.T) {
 	}
 }
 
+// quicker has a deadline that has passed, and its timer has not fired.
+type quicker struct{ context.Context }
+
+func (quicker) Deadline() (time.Time, bool) { return time.Now().Add(-time.Millisecond), true }
+
 func TestOfAttempt(t *testing.T) {
 	live := context.Background()
 	gone, cancel := context.WithCancel(live)
@@ -128,6 +133,8 @@ func TestOfAttempt(t *testing.T) {
 		want            retry.Verdict
 	}{
 		{"no error", live, dead, nil, retry.Verdict{}},
+		{"the socket was quicker than the caller's timer", quicker{live}, quicker{live}, context.DeadlineExceeded, surface(retry.CauseCaller)},
+		{"the socket was quicker than the attempt's timer", live, quicker{live}, context.DeadlineExceeded, elsewhere(retry.CauseAttemptTimeout)},
 		{"nobody ended", live, live, io.EOF, suspect(retry.CauseConnection)},
 		{"caller left, connection broke", gone, gone, io.EOF, surface(retry.CauseCaller)},
 		{"caller left, server dead", gone, dead, context.Canceled, surface(retry.CauseCaller)},

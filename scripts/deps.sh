@@ -189,6 +189,13 @@ install_quiet() {
 command -v redis-server >/dev/null || install_quiet redis redis-server
 item redis "$(command -v redis-server) ($(redis-server --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p'))"
 
+# --- Prometheus, for the alerts and the dashboard.
+for program in prometheus promtool; do
+	command -v $program >/dev/null || install_quiet prometheus prometheus
+	command -v $program >/dev/null || fail prometheus "was installed, and there is still no $program in PATH"
+done
+item prometheus "$(command -v prometheus) ($(prometheus --version 2>&1 | sed -n 's/^prometheus, version \([0-9.]*\).*/\1/p'))"
+
 # --- PgBouncer, for the doctor and for names of several servers: Debian keeps it where only root's PATH leads.
 find_pgbouncer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer; }
 

@@ -3,8 +3,9 @@
 # scripts/test.sh MAJOR PACKAGE...
 #
 # -short makes internal/compare run each of its programs in one mode instead of three,
-# and internal/matrix its cells in half of the setups, and nothing else: make
-# compare-plain and make matrix are the whole of them.
+# internal/matrix its cells in half of the setups, and tests of the root package that
+# have four modes run in two, and nothing else: SHORT= make test is the whole of it, and
+# make compare-plain and make matrix of theirs.
 #
 # It is `go test` of each, three at a time, and the output of each comes when it is
 # done. make vet has come before, and nobody debugs the binaries: go vet again and
@@ -36,7 +37,7 @@ root=$(go list -m -f '{{if eq .Dir "'"$PWD"'"}}{{.Path}}{{end}}' | tr -d '\n')
 # shellcheck disable=SC2016 # the inner shell expands them
 xargs -P 3 -L 1 sh -c '
 	file=$(mktemp "$0/XXXXXX")
-	go test -short -timeout 20m -race -shuffle=on -count=1 -vet=off -ldflags=-w "$@" >"$file" 2>&1
+	go test ${SHORT--short} -timeout 20m -race -shuffle=on -count=1 -vet=off -ldflags=-w "$@" >"$file" 2>&1
 	status=$?
 	cat "$file"
 	exit $status

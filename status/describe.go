@@ -19,12 +19,26 @@ func describe(st *readsplit.Status, now time.Time) Router {
 		Retries: named(st.Retries), Conflicts: named(st.Conflicts),
 		Tokens: some(map[string]uint64{"refused": st.Tokens.Refused, "foreign": st.Tokens.Foreign, "expired": st.Tokens.Expired}),
 	}
-	r.Servers = append(r.Servers, server(&st.Primary, true, now))
+	r.Servers = append(r.Servers, server(&st.Primary, true, false, now))
 	for i := range st.Replicas {
-		r.Servers = append(r.Servers, server(&st.Replicas[i], false, now))
+		s := &st.Replicas[i]
+		r.Servers = append(r.Servers, server(s, false, st.Failover.Follows(s.Name), now))
+	}
+	if r.lost() {
+		for i := range r.Servers {
+			if s := &r.Servers[i]; s.State == stateBehind {
+				s.Advice = behindNobody
+			}
+		}
 	}
 	for reason, n := range st.Reasons {
-		r.Reasons = append(r.Reasons, Reason{Reason: reason, Count: n})
+		replicas, refused := st.ReplicaReasons[reason], st.RefusedReasons[reason]
+		for _, by := range []Reason{{Count: n - replicas - refused}, {Count: replicas, Replica: true}, {Count: refused, Refused: true}} {
+			if by.Count > 0 {
+				by.Reason, by.Because, by.Do = reason, reason.Because(), reason.Remedy()
+				r.Reasons = append(r.Reasons, by)
+			}
+		}
 	}
 	slices.SortFunc(r.Reasons, func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
@@ -36,7 +50,7 @@ func describe(st *readsplit.Status, now time.Time) Router {
 		r.Budget = &Budget{Reads: b.Reads, InUse: b.InUse, Waiting: b.Waiting, Refused: b.Refused, ServedStale: b.ServedStale}
 	}
 	if f := st.Failover; len(f.Hosts) > 0 {
-		r.Election = &Election{State: string(f.State), Primary: f.Primary, Timeline: f.Timeline, Moves: f.Moves}
+		r.Election = &Election{State: string(f.State), Primary: f.Primary, Timeline: f.Timeline, Moves: f.Moves, Hosts: hosts(&f, now)}
 	}
 	return r
 }
@@ -75,7 +89,7 @@ func some(counts map[string]uint64) map[string]uint64 {
 	return counts
 }
 
-func server(s *readsplit.ServerStatus, primary bool, now time.Time) Server {
+func server(s *readsplit.ServerStatus, primary, elected bool, now time.Time) Server {
 	d := Server{
 		Name: s.Name, Host: s.Host, Role: s.Role.String(), Primary: primary,
 		Behind: s.BehindBytes, CatchUp: s.CatchUp.Seconds(), Reads: s.Reads, InFlight: s.InFlight, Pool: pool(s.Pool),
@@ -90,42 +104,11 @@ func server(s *readsplit.ServerStatus, primary bool, now time.Time) Server {
 	if !s.Sampled.IsZero() {
 		d.Sampled = s.Sampled.UTC().Format(time.RFC3339Nano)
 	}
-	d.State, d.Advice = state(s, primary, now)
+	d.Conflicts = named(s.Conflicts)
+	d.State, d.Level, d.Advice = state(s, primary, elected, now)
 	return d
 }
 
 func pool(s sql.DBStats) Pool {
 	return Pool{Open: s.OpenConnections, InUse: s.InUse, Idle: s.Idle, Max: s.MaxOpenConnections, Waits: s.WaitCount}
-}
-
-// behind is from when on a replica is called behind: reads that ask for nothing still
-// go there until Config.MaxLag.
-const behind = time.Second
-
-// state is a server in one word, and what whoever is on call does about it.
-func state(s *readsplit.ServerStatus, primary bool, now time.Time) (word, advice string) {
-	switch {
-	case s.Sampled.IsZero():
-		return "unknown", "It has not answered yet. Is its address right, and does its role have the right to connect?"
-	case !s.Up && primary:
-		return "down", "The primary cannot be reached: writes fail, and nobody can prove how old replicas are. Bring it back, or promote a replica."
-	case !s.Up:
-		return "down", "No read goes there. Look at the server's log; reads return by themselves."
-	case !primary && s.Role == policy.RolePrimary:
-		return "writable", "It is not in recovery: it was promoted, or the address is wrong. No read goes there."
-	case s.Drained:
-		return "drained", "An operator has taken it out of service. Resume it when the work is done."
-	case now.Before(s.EjectedUntil):
-		return "ejected", "It answers probes, but reads failed there one after the other: it is left alone for a while. Look at its log."
-	case s.Balanced:
-		return "balanced", "The name answers as several servers: each read that asks for something finds out on its own connection what it is shown. Give each server a name of its own in Config.Replicas if you can."
-	case s.Paused:
-		return "paused", "An administrator paused replay: SELECT pg_wal_replay_resume() when that is over."
-	case !primary && !s.LagKnown:
-		return "unproven", "It is not proven to follow the primary. Does it stream from it, and may its role see pg_stat_wal_receiver (pg_monitor)?"
-	case !primary && s.Lag >= behind:
-		return "behind", "Look for a long query there that replay waits for, a bulk write on the primary, and the network between the two."
-	default:
-		return "up", ""
-	}
 }

@@ -48,7 +48,7 @@ func (p *Page) operate(w http.ResponseWriter, r *http.Request, what string) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	p.look(time.Now())
+	p.lookAgain(time.Now())
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -13,7 +13,8 @@ import (
 // a page that shows what Plugin.Status knows.
 type Options struct {
 	// Ring holds the decisions and changes of state that are shown; it must be among
-	// Config.Observers, too. Defaults to none: then neither is shown.
+	// Config.Observers, too, and the page says so where it is not. Defaults to none:
+	// then neither is shown.
 	Ring *observe.Ring
 
 	// Every is the time between two looks at the servers' state. At least 100 ms.

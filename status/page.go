@@ -29,6 +29,8 @@ type Page struct {
 	past   map[place]*past
 	counts map[string]counts // of routers
 	next   chan struct{}     // closed when there is a newer report
+
+	deafSince time.Time // the ring has got nothing, although there was something; zero: it has
 }
 
 // place is one server of one router.
@@ -36,9 +38,10 @@ type place struct{ router, server string }
 
 // counts are what rates are made of.
 type counts struct {
-	at                time.Time
-	replicas, primary uint64
-	reasons           map[policy.Reason]uint64
+	at                           time.Time
+	replicas, primary            uint64
+	reasons, onReplicas, refused map[policy.Reason]uint64
+	poor                         int // looks in a row at which most reads went to the primary
 }
 
 // New returns the page of a plugin. It fails on options that have no meaning, naming
@@ -85,9 +88,9 @@ func (p *Page) run() {
 
 // look makes a new report.
 func (p *Page) look(now time.Time) {
-	st := p.plugin.Status()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	st := p.plugin.Status()
 	r := Report{At: now, Connections: connections(st.Connections)}
 	all := append([]readsplit.Status{st}, st.Resolvers...)
 	seen := make(map[place]bool)
@@ -97,7 +100,9 @@ func (p *Page) look(now time.Time) {
 		for j := range d.Servers {
 			p.remember(&d, &d.Servers[j], now, seen)
 		}
-		p.counts[d.Name] = counts{at: now, replicas: d.Reads.Replicas, primary: d.Reads.Primary, reasons: all[i].Reasons}
+		poor := p.poor(&d)
+		d.MostlyPrimary = poor >= poorAfter
+		p.counts[d.Name] = counts{at: now, replicas: d.Reads.Replicas, primary: d.Reads.Primary, reasons: all[i].Reasons, onReplicas: all[i].ReplicaReasons, refused: all[i].RefusedReasons, poor: poor}
 		r.Routers = append(r.Routers, d)
 	}
 	for at := range p.past {
@@ -105,9 +110,16 @@ func (p *Page) look(now time.Time) {
 			delete(p.past, at) // removed from the configuration
 		}
 	}
+	p.publish(r, all)
+}
+
+// publish completes a report and wakes those who wait for it. p.mu is held.
+func (p *Page) publish(r Report, all []readsplit.Status) {
 	if p.opts.Ring != nil {
 		r.Decisions, r.Changes = decisions(p.opts.Ring.Decisions()), changes(p.opts.Ring.Changes())
 	}
+	r.Notices = p.notices(all, r.At)
+	r.Headline = headline(&r)
 	p.report = r
 	close(p.next)
 	p.next = make(chan struct{})
@@ -127,9 +139,34 @@ func (p *Page) rates(d *Router, st *readsplit.Status, now time.Time) {
 	d.Reads.PerSecond = float64(replicas+primary) / seconds
 	d.Reads.ShareNow = share(replicas, primary)
 	for i := range d.Reasons {
-		d.Reasons[i].PerSecond = float64(since(d.Reasons[i].Count, was.reasons[d.Reasons[i].Reason])) / seconds
+		w := &d.Reasons[i]
+		replicas, refused := was.onReplicas[w.Reason], was.refused[w.Reason]
+		before := was.reasons[w.Reason] - replicas - refused
+		switch {
+		case w.Replica:
+			before = replicas
+		case w.Refused:
+			before = refused
+		}
+		w.PerSecond = float64(since(w.Count, before)) / seconds
 	}
 	slices.SortStableFunc(d.Reasons, func(a, b Reason) int { return cmp.Compare(b.PerSecond, a.PerSecond) })
+}
+
+// poorAfter is after how many looks in a row the headline says that most reads go to the
+// primary: one slow second must not be read aloud.
+const poorAfter = 3
+
+// poor counts looks at which most reads went to the primary and nobody wants that.
+func (p *Page) poor(d *Router) int {
+	before := p.counts[d.Name].poor
+	if d.Reads.ShareNow == nil {
+		return before // no reads, no news
+	}
+	if w := d.mainReason(); *d.Reads.ShareNow < 0.5 && w != nil && !intended[w.Reason] {
+		return before + 1
+	}
+	return 0
 }
 
 // since is how much a counter has grown; one that was begun anew says what it has.

@@ -13,16 +13,11 @@ const set = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 const percent = (x) => x === undefined || x === null ? '–' : (100 * x).toFixed(x > 0.995 && x < 1 ? 2 : 1) + ' %';
 const number = (x) => x >= 100 ? Math.round(x).toLocaleString('en') : x >= 10 ? x.toFixed(0) : x.toFixed(x === 0 ? 0 : 1);
-const duration = (s) => s === undefined || s === null ? 'no bound' : s < 1 ? Math.round(s * 1000) + ' ms' : s < 120 ? s.toFixed(1) + ' s' : Math.round(s / 60) + ' min';
+const duration = (s) => s === undefined || s === null ? 'no bound' : s < 1 ? Math.round(s * 1000) + ' ms' : s < 120 ? s.toFixed(Number.isInteger(s) || s >= 60 ? 0 : 1) + ' s' : Math.round(s / 60) + ' min';
 const bytes = (n) => n < 1024 ? n + ' B' : n < 1048576 ? (n / 1024).toFixed(0) + ' kB' : n < 1073741824 ? (n / 1048576).toFixed(1) + ' MB' : (n / 1073741824).toFixed(1) + ' GB';
 const clock = (t) => new Date(t).toLocaleTimeString('en-GB');
 
-const kind = {
-  up: 'good', behind: 'warn', paused: 'warn', drained: 'warn', ejected: 'warn', unproven: 'warn',
-  balanced: 'warn', down: 'bad', writable: 'bad', unknown: '',
-};
-
-const history = new Map(); // of each server: {lag, reads}
+const history = new Map(); // of each server what its plot shows: its lag, of the primary the reads a second
 let keep = 600, every = 1, held = false, newest = 0;
 
 const key = (router, server) => router + '/' + server;
@@ -32,32 +27,40 @@ function remember(report) {
   keep = Math.max(2, report.keep_points);
   if (report.history) {
     history.clear();
-    for (const h of report.history) history.set(key(h.router, h.server), h.lag_seconds.slice());
+    const primaries = new Set(report.routers.flatMap((r) => r.servers.filter((s) => s.primary).map((s) => key(r.name, s.name))));
+    for (const h of report.history) {
+      const k = key(h.router, h.server);
+      history.set(k, (primaries.has(k) ? h.reads_per_second : h.lag_seconds).slice());
+    }
     return;
   }
+  if (report.again) return; // between two looks: points are at equal distances in time
   for (const r of report.routers) {
     for (const s of r.servers) {
       const k = key(r.name, s.name);
       if (!history.has(k)) history.set(k, []);
-      const lag = history.get(k);
-      lag.push(s.state === 'down' ? null : s.primary ? 0 : s.lag_seconds ?? null);
-      if (lag.length > keep) lag.shift();
+      const points = history.get(k);
+      points.push(s.primary ? s.reads_per_second : s.state === 'down' ? null : s.lag_seconds ?? null);
+      if (points.length > keep) points.shift();
     }
   }
 }
 
-// plot draws lag over time; where nothing is known of it, a shade.
-function plot(svg, points) {
+// plot draws values over time, to scale or more; where nothing is known, a shade.
+function plot(svg, points, scale) {
   const known = points.filter((v) => v !== null);
-  const top = Math.max(0.1, ...known) * 1.1;
+  const top = Math.max(scale, ...known.map((v) => v * 1.1));
   const x = (i) => (i + keep - points.length) / (keep - 1) * 100;
-  let path = '', shade = [], from = -1;
+  let path = '', under = '', shade = [], from = -1;
   points.forEach((v, i) => {
     if (v === null) {
       if (from < 0) from = i;
       return;
     }
-    path += (i === 0 || points[i - 1] === null ? 'M' : 'L') + x(i).toFixed(2) + ' ' + (40 - v / top * 38).toFixed(2);
+    const begins = i === 0 || points[i - 1] === null, ends = i === points.length - 1 || points[i + 1] === null;
+    const at = x(i).toFixed(2), to = at + ' ' + (40 - v / top * 38).toFixed(2);
+    path += (begins ? 'M' : 'L') + to;
+    under += (begins ? 'M' + at + ' 40' : '') + 'L' + to + (ends ? 'L' + at + ' 40Z' : '');
     if (from >= 0) { shade.push([from, i]); from = -1; }
   });
   if (from >= 0) shade.push([from, points.length - 1]);
@@ -68,9 +71,13 @@ function plot(svg, points) {
     r.setAttribute('y', 0); r.setAttribute('height', 40);
     return r;
   });
-  const p = document.createElementNS(NS, 'path');
-  p.setAttribute('d', path || 'M0 40');
-  svg.replaceChildren(...parts, p);
+  const line = document.createElementNS(NS, 'path');
+  line.setAttribute('class', 'line');
+  line.setAttribute('d', path || 'M0 40');
+  const area = document.createElementNS(NS, 'path');
+  area.setAttribute('class', 'area');
+  area.setAttribute('d', under);
+  svg.replaceChildren(...parts, area, line);
   return top;
 }
 
@@ -83,13 +90,20 @@ function card(r, s) {
   c = { root: el('li', 'server') };
   const head = el('div', 'head');
   c.name = el('h3', '', s.name);
-  c.state = el('span', 'state');
-  head.append(c.name, c.state);
+  const state = el('span', 'state');
+  const shape = el('span', 'shape');
+  shape.setAttribute('aria-hidden', 'true');
+  c.state = el('span');
+  state.append(shape, c.state);
+  head.append(c.name, state);
   c.advice = el('p', 'advice');
   c.list = el('dl');
   c.values = {};
-  for (const [id, label] of [['lag', 'Lag, at most'], ['behind', 'Behind'], ['rate', 'Reads a second'], ['flight', 'In flight'], ['pool', 'Pool'], ['position', 'Position']]) {
-    const d = el('div');
+  const rate = ['rate', 'Reads/s'], pool = ['pool', 'Connections'], position = ['position', 'Position'];
+  const shown = s.primary ? [rate, pool, position]
+    : [['lag', 'Lag, at most'], ['behind', 'To replay'], rate, ['flight', 'In flight'], pool, position];
+  for (const [id, label] of shown) {
+    const d = el('div', id === shown[0][0] ? 'first' : '');
     d.append(el('dt', '', label));
     c.values[id] = el('dd');
     d.append(c.values[id]);
@@ -103,47 +117,62 @@ function card(r, s) {
   c.left = el('span');
   c.right = el('span');
   c.axis.append(c.left, c.right);
-  c.actions = el('p');
-  c.root.append(head, c.advice, c.list, c.svg, c.axis, c.actions);
+  c.actions = el('p', 'actions');
+  c.root.append(head, c.advice, c.list);
+  c.root.append(c.svg, c.axis, c.actions);
   cards.set(k, c);
   return c;
 }
 
 async function post(what, fields) {
-  const answer = await fetch(what, { method: 'POST', body: new URLSearchParams(fields) });
-  if (!answer.ok) alert(await answer.text());
+  set($('said'), '');
+  try {
+    const answer = await fetch(what, { method: 'POST', body: new URLSearchParams(fields) });
+    if (!answer.ok) set($('said'), await answer.text());
+  } catch (e) {
+    set($('said'), 'It was not done: the application cannot be reached.');
+  }
+}
+
+// button keeps one button in its place, so that the focus stays on it.
+function button(parent, text, name, click) {
+  let b = parent.firstChild;
+  if (!b) {
+    b = el('button');
+    b.type = 'button';
+    parent.append(b);
+  }
+  set(b, text);
+  if (name) b.setAttribute('aria-label', name);
+  b.onclick = click;
 }
 
 function server(r, s, may) {
   const c = card(r, s);
-  c.root.className = 'server ' + (kind[s.state] ?? 'warn');
+  c.root.className = 'server ' + s.level;
   set(c.name, (s.primary ? 'primary' : s.name) + (s.host ? ' · ' + s.host : ''));
   set(c.state, s.state);
   set(c.advice, s.advice ?? '');
   const v = c.values;
-  set(v.lag, s.primary ? '–' : duration(s.lag_seconds));
-  set(v.behind, s.primary ? '–' : bytes(s.behind_bytes));
   set(v.rate, number(s.reads_per_second));
-  set(v.flight, s.primary ? '–' : String(s.in_flight));
   set(v.pool, s.pool.in_use + ' of ' + (s.pool.max || '∞'));
   set(v.position, s.position ?? '–');
-  const hidden = s.primary;
-  c.svg.style.display = c.axis.style.display = hidden ? 'none' : '';
-  if (!hidden) {
-    const points = history.get(key(r.name, s.name)) ?? [];
-    const top = plot(c.svg, points);
-    set(c.left, 'lag, to ' + duration(top));
-    set(c.right, 'the last ' + duration(keep * every));
-    c.svg.setAttribute('aria-label', 'Lag of ' + s.name + ' over time, now ' + duration(s.lag_seconds));
+  const past = history.get(key(r.name, s.name)) ?? [];
+  set(c.left, duration(keep * every) + ' ago');
+  if (s.primary) {
+    set(c.right, 'reads a second, scale to ' + number(plot(c.svg, past, 10)));
+    c.svg.setAttribute('aria-label', 'Reads a second on the primary over the last ' + duration(keep * every) + ', now ' + number(s.reads_per_second));
+    return c.root;
   }
-  if (may && !s.primary) {
-    const what = s.state === 'drained' ? 'resume' : 'drain';
-    let b = c.actions.firstChild;
-    if (!b) c.actions.append(b = el('button'));
-    b.type = 'button';
-    set(b, what === 'drain' ? 'Take out of service' : 'Put back into service');
-    b.setAttribute('aria-label', b.textContent + ': ' + s.name);
-    b.onclick = () => post(what, { replica: (r.name ? r.name + '/' : '') + s.name });
+  const lag = s.state === 'down' || s.state === 'primary' || s.state === 'writable' ? null : s.lag_seconds ?? null;
+  set(v.lag, lag !== null ? duration(lag) : s.state === 'primary' ? '–' : 'unknown');
+  set(v.behind, lag === null ? '–' : bytes(s.behind_bytes));
+  set(v.flight, String(s.in_flight));
+  set(c.right, 'lag, scale to ' + duration(plot(c.svg, past, 1)));
+  c.svg.setAttribute('aria-label', 'Lag of ' + s.name + ' over the last ' + duration(keep * every) + ', now ' + duration(lag));
+  if (may) {
+    const out = s.state === 'drained', text = out ? 'Put back into service' : 'Take out of service';
+    button(c.actions, text, text + ': ' + s.name, () => post(out ? 'resume' : 'drain', { replica: r.name + '/' + s.name }));
   } else {
     c.actions.replaceChildren();
   }
@@ -152,32 +181,65 @@ function server(r, s, may) {
 
 const sections = new Map();
 
+// table is a list of reasons, with what each means and what to do.
+function table(title, id) {
+  const t = { root: el('div'), rows: el('tbody') };
+  const h = el('h2', '', title), of = el('table'), head = el('tr'), thead = el('thead'), scroll = el('div', 'scroll');
+  h.id = id;
+  for (const [text, cls] of [['Because', ''], ['a second', 'n'], ['since the start', 'n']]) {
+    const th = el('th', cls, text);
+    th.scope = 'col';
+    head.append(th);
+  }
+  const bar = el('td', 'bar-cell');
+  bar.setAttribute('aria-hidden', 'true');
+  head.append(bar);
+  thead.append(head);
+  of.setAttribute('aria-labelledby', id);
+  of.append(thead, t.rows);
+  scroll.tabIndex = 0;
+  scroll.setAttribute('role', 'region');
+  scroll.setAttribute('aria-labelledby', id);
+  scroll.append(of);
+  t.root.append(h, scroll);
+  return t;
+}
+
+function fill(t, reasons) {
+  const most = Math.max(1e-9, ...reasons.map((x) => x.per_second));
+  t.root.hidden = reasons.length === 0;
+  t.rows.replaceChildren(...reasons.map((x) => {
+    const row = el('tr'), what = el('td', '', x.because + ' '), bar = el('td', 'bar-cell'), b = el('span', 'bar');
+    const note = el('small');
+    note.append(el('code', '', x.reason));
+    if (x.do) note.append(' ', el('span', 'do', x.do));
+    what.append(note);
+    bar.setAttribute('aria-hidden', 'true');
+    b.style.width = Math.round(x.per_second / most * 100) + '%';
+    bar.append(b);
+    row.append(what, el('td', 'n', number(x.per_second)), el('td', 'n', x.count.toLocaleString('en')), bar);
+    return row;
+  }));
+}
+
 function router(r, may) {
   let s = sections.get(r.name);
   if (!s) {
-    s = { root: el('section'), title: el('h2'), numbers: el('dl', 'numbers'), servers: el('ul', 'servers'), actions: el('p'), why: el('h2', '', 'Why statements went where they went'), values: {} };
-    for (const [id, label] of [['share', 'Reads by replicas now'], ['all', 'since the start'], ['rate', 'Reads a second'], ['captures', 'Questions for a position'], ['unsure', 'Writes of unknown outcome']]) {
+    s = { root: el('section'), title: el('h2'), numbers: el('dl', 'numbers'), servers: el('ul', 'servers'), actions: el('p'), values: {} };
+    for (const [id, label] of [['share', 'Reads by replicas now'], ['all', 'Since the start'], ['rate', 'Reads a second'], ['captures', 'Questions for a position'], ['unsure', 'Writes of unknown outcome']]) {
       const d = el('div');
       d.append(el('dt', '', label));
       s.values[id] = el('dd');
       d.append(s.values[id]);
       s.numbers.append(d);
     }
-    s.notes = el('p');
-    const table = el('table');
-    const head = el('tr');
-    for (const [t, cls] of [['Reason', ''], ['a second', 'n'], ['since the start', 'n'], ['', '']]) {
-      const th = el('th', cls, t);
-      th.scope = 'col';
-      head.append(th);
-    }
-    const thead = el('thead');
-    thead.append(head);
-    s.reasons = el('tbody');
-    table.append(thead, s.reasons);
-    const scroll = el('div', 'scroll');
-    scroll.append(table);
-    s.root.append(s.title, s.numbers, s.notes, s.actions, s.servers, s.why, scroll);
+    s.notes = el('p', 'notes');
+    s.title.id = 'router-' + sections.size;
+    s.root.setAttribute('aria-labelledby', s.title.id);
+    s.onPrimary = table('Why statements ran on the primary', s.title.id + '-primary');
+    s.onReplicas = table('Why reads ran on replicas', s.title.id + '-replicas');
+    s.refused = table('Why reads were refused: their users saw an error', s.title.id + '-refused');
+    s.root.append(s.title, s.servers, s.numbers, s.notes, s.actions, s.refused.root, s.onPrimary.root, s.onReplicas.root);
     sections.set(r.name, s);
     $('routers').append(s.root);
   }
@@ -192,7 +254,7 @@ function router(r, may) {
   if (r.traffic?.percent) notes.push(r.traffic.percent + ' % of the reads may use replicas.');
   if (r.traffic?.shadow) notes.push('Shadow mode: decisions are counted, and every read runs on the primary.');
   if (r.budget) notes.push('Budget of the primary: ' + r.budget.in_use + ' of ' + r.budget.reads + ' in use, ' + r.budget.waiting + ' waiting, ' + r.budget.refused + ' refused.');
-  if (r.election) notes.push('Primary: ' + r.election.primary + ', timeline ' + r.election.timeline + ', ' + r.election.state + '.');
+  if (r.election) notes.push('Primary: ' + r.election.primary + ', timeline ' + r.election.timeline + ', ' + r.election.state + ', moved ' + r.election.moves + ' times. Hosts: ' + r.election.hosts.map((h) => h.name + ' ' + h.state).join(', ') + '.');
   const counts = (what, map) => map && notes.push(what + ': ' + Object.entries(map).map(([k, n]) => k + ' ' + n.toLocaleString('en')).join(', ') + '.');
   counts('Run again', r.retries);
   counts('Conflicts with replay', r.conflicts);
@@ -201,32 +263,33 @@ function router(r, may) {
   const list = r.servers.map((x) => server(r, x, may));
   if (list.length !== s.servers.children.length || list.some((e, i) => s.servers.children[i] !== e)) s.servers.replaceChildren(...list);
   if (may && r.name === '') {
-    let b = s.actions.firstChild;
-    if (!b) s.actions.append(b = el('button'));
-    b.type = 'button';
     const on = Boolean(r.traffic?.kill_switch);
-    set(b, on ? 'Let reads go to replicas again' : 'Send every read to the primary');
-    b.onclick = () => (on || confirm('Send every read of this process to the primary?')) && post('traffic', { kill_switch: String(!on) });
+    button(s.actions, on ? 'Let reads go to replicas again' : 'Send every read to the primary', '',
+      () => (on || confirm('Send every read of this process to the primary?')) && post('traffic', { kill_switch: String(!on) }));
   }
-  const most = Math.max(1e-9, ...(r.reasons ?? []).map((x) => x.per_second));
-  s.reasons.replaceChildren(...(r.reasons ?? []).map((x) => {
-    const row = el('tr');
-    const bar = el('td');
-    const b = el('span', 'bar');
-    b.style.width = Math.round(x.per_second / most * 100) + '%';
-    bar.append(b);
-    bar.style.width = '40%';
-    row.append(el('td', '', x.reason), el('td', 'n', number(x.per_second)), el('td', 'n', x.count.toLocaleString('en')), bar);
-    return row;
-  }));
+  fill(s.refused, r.reasons.filter((x) => x.refused));
+  fill(s.onPrimary, r.reasons.filter((x) => !x.replica && !x.refused));
+  fill(s.onReplicas, r.reasons.filter((x) => x.replica));
 }
 
-const rows = (body, list) => body.replaceChildren(...list.map((cells) => {
+const rows = (body, list, cells) => body.replaceChildren(...list.map((x) => {
   const row = el('tr');
-  for (const c of cells) row.append(el('td', '', c));
+  row.append(...cells(x));
   return row;
 }));
 const at = (x) => (x.router ? x.router + '/' : '') + x.server;
+
+function change(c) {
+  const what = el('td');
+  what.append(el('span', c.bad ? 'bad-news' : '', c.state.replaceAll('_', ' ')));
+  if (c.means) what.append(' ', el('small', '', c.means + (c.why ? ': ' + c.why : '')));
+  return [el('td', '', clock(c.at)), el('td', '', at(c)), what];
+}
+
+const decision = (d) => [
+  el('td', '', clock(d.at)), el('td', '', d.refused ? 'refused' : at(d)), el('td', '', d.reason + (d.begins_transaction ? ', begins a transaction' : '')),
+  el('td', 'n', String(d.attempts)), el('td', 'n', d.waited_seconds ? duration(d.waited_seconds) : ''),
+];
 
 function draw(report) {
   newest = Date.now();
@@ -234,12 +297,20 @@ function draw(report) {
   const names = new Set(report.routers.map((r) => r.name));
   for (const [name, s] of sections) if (!names.has(name)) { s.root.remove(); sections.delete(name); }
   for (const r of report.routers) router(r, report.may_operate);
-  const bad = report.routers.flatMap((r) => r.servers.filter((s) => s.state !== 'up').map((s) => (r.name ? r.name + '/' : '') + s.name + ' is ' + s.state));
-  set($('summary'), bad.length ? bad.join(', ') : 'All servers are up.');
-  $('summary').className = bad.length ? (bad.some((t) => /down|writable/.test(t)) ? 'bad-text' : 'warn-text') : 'good-text';
+  const h = report.headline;
+  $('summary').className = h.level;
+  if ($('headline').lastChild.textContent !== h.text) {
+    const shape = el('span', 'shape');
+    shape.setAttribute('aria-hidden', 'true');
+    $('headline').replaceChildren(shape, document.createTextNode(h.text));
+    document.title = h.text + ' – readsplit';
+  }
+  set($('detail'), h.detail ?? '');
+  const notices = report.notices ?? [];
+  if ($('notices').textContent !== notices.join('')) $('notices').replaceChildren(...notices.map((n) => el('li', '', n)));
   $('recent').hidden = !report.decisions && !report.changes;
-  rows($('changes'), (report.changes ?? []).map((c) => [clock(c.at), at(c), c.state, c.why ?? '']));
-  if (!held) rows($('decisions'), (report.decisions ?? []).map((d) => [clock(d.at), at(d), d.reason, String(d.attempts), d.waited_seconds ? duration(d.waited_seconds) : '']));
+  rows($('changes'), report.changes ?? [], change);
+  if (!held) rows($('decisions'), report.decisions ?? [], decision);
 }
 
 $('hold').onclick = () => {

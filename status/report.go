@@ -11,7 +11,10 @@ import (
 // Report is what the page shows: the JSON of status.json, and of each event. Durations
 // are in seconds.
 type Report struct {
-	At time.Time `json:"at"`
+	At       time.Time `json:"at"`
+	Headline Headline  `json:"headline"`
+	// Notices are what is wrong with the page itself.
+	Notices []string `json:"notices,omitempty"`
 	// Routers are the plugin's own servers, with an empty name, and those of each
 	// resolver.
 	Routers     []Router     `json:"routers"`
@@ -20,6 +23,9 @@ type Report struct {
 	Changes     []Change     `json:"changes,omitempty"`
 	// MayOperate says that the request was authorised to take replicas out of service.
 	MayOperate bool `json:"may_operate,omitempty"`
+	// Again says that somebody has just changed something: rates, and History, are those
+	// of the report before, which is less than Options.Every older.
+	Again bool `json:"again,omitempty"`
 }
 
 // Router is one primary with its replicas.
@@ -27,7 +33,10 @@ type Router struct {
 	Name    string   `json:"name"`
 	Servers []Server `json:"servers"` // the primary first
 	Reads   Reads    `json:"reads"`
-	Reasons []Reason `json:"reasons"` // the most frequent now first
+	// MostlyPrimary says that for some seconds most reads have gone to the primary,
+	// and not because somebody wants that.
+	MostlyPrimary bool     `json:"mostly_primary,omitempty"`
+	Reasons       []Reason `json:"reasons"` // the most frequent now first
 	// Retries are by cause, Conflicts by what a read stood in the way of.
 	Retries         map[string]uint64 `json:"retries,omitempty"`
 	Conflicts       map[string]uint64 `json:"conflicts,omitempty"`
@@ -47,9 +56,11 @@ type Server struct {
 	Host    string `json:"host,omitempty"`
 	Role    string `json:"role"`
 	Primary bool   `json:"primary,omitempty"`
-	// State is one word for people: up, down, behind, paused, drained, ejected,
-	// balanced, writable, unknown.
+	// State is a word or two for people: up, down, behind, paused, cut off, drained,
+	// ejected, balanced, writable, unproven, unknown; primary for a replica that has
+	// become the primary that is followed.
 	State string `json:"state"`
+	Level Level  `json:"level"`
 	// Advice is what to do about State; empty where all is well.
 	Advice   string   `json:"advice,omitempty"`
 	Position string   `json:"position,omitempty"`
@@ -60,8 +71,11 @@ type Server struct {
 	Reads     uint64  `json:"reads"`
 	PerSecond float64 `json:"reads_per_second"`
 	InFlight  int64   `json:"in_flight"`
-	Pool      Pool    `json:"pool"`
-	Sampled   string  `json:"sampled,omitempty"`
+	// Conflicts are what the replica itself has counted, see
+	// readsplit.ServerStatus.Conflicts.
+	Conflicts map[string]uint64 `json:"conflicts,omitempty"`
+	Pool      Pool              `json:"pool"`
+	Sampled   string            `json:"sampled,omitempty"`
 }
 
 // Pool is the use of one server's connection pool.
@@ -84,11 +98,19 @@ type Reads struct {
 	PerSecond float64  `json:"per_second"`
 }
 
-// Reason is how often statements went where they went for one reason.
+// Reason is how often statements went to replicas, or to the primary, for one reason.
 type Reason struct {
 	Reason    policy.Reason `json:"reason"`
 	Count     uint64        `json:"count"`
 	PerSecond float64       `json:"per_second"`
+	// Replica says that replicas have run them, else the primary.
+	Replica bool `json:"replica,omitempty"`
+	// Refused says that nobody has: the reads failed with ErrPrimaryLost or ErrPrimaryBusy.
+	Refused bool `json:"refused,omitempty"`
+	// Because is what the reason means (policy.Reason.Because), and Do what to do where
+	// it is frequent (policy.Reason.Remedy); empty: nothing.
+	Because string `json:"because"`
+	Do      string `json:"do,omitempty"`
 }
 
 // Traffic is what operators have set, where that is anything.
@@ -114,6 +136,15 @@ type Election struct {
 	Primary  string `json:"primary"`
 	Timeline uint32 `json:"timeline"`
 	Moves    uint64 `json:"moves"`
+	Hosts    []Host `json:"hosts"`
+}
+
+// Host is one of the hosts that may be the primary.
+type Host struct {
+	Name string `json:"name"`
+	// State is primary, standby, silent, refused (a primary of an older timeline) or
+	// foreign (of another database cluster).
+	State string `json:"state"`
 }
 
 // Connection is one server's limit, see overload.Connections.
@@ -121,15 +152,19 @@ type Connection struct {
 	Servers   []string `json:"servers"`
 	Needed    int      `json:"needed"`
 	Available int      `json:"available"`
+	// Unlimited are the pools without a limit, which Needed cannot count.
+	Unlimited []string `json:"unlimited,omitempty"`
 }
 
 // Decision is an observe.Decision for people.
 type Decision struct {
 	At       time.Time     `json:"at"`
 	Router   string        `json:"router,omitempty"`
-	Server   string        `json:"server"`
+	Server   string        `json:"server"` // empty: the read was refused
+	Refused  bool          `json:"refused,omitempty"`
 	Reason   policy.Reason `json:"reason"`
 	Attempts int           `json:"attempts"`
+	Begins   bool          `json:"begins_transaction,omitempty"`
 	Waited   float64       `json:"waited_seconds,omitempty"`
 }
 
@@ -139,6 +174,8 @@ type Change struct {
 	Router string    `json:"router,omitempty"`
 	Server string    `json:"server"`
 	State  string    `json:"state"`
+	Bad    bool      `json:"bad,omitempty"` // bad news
+	Means  string    `json:"means,omitempty"`
 	Why    string    `json:"why,omitempty"`
 }
 
@@ -147,14 +184,14 @@ const mostShown = 50
 
 func decisions(all []observe.Decision) (shown []Decision) {
 	for _, d := range all[:min(len(all), mostShown)] {
-		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Reason: d.Reason, Attempts: d.Attempts, Waited: d.Waited.Seconds()})
+		shown = append(shown, Decision{At: d.At, Router: d.Resolver, Server: d.Server, Refused: d.Refused, Reason: d.Reason, Attempts: d.Attempts, Begins: d.Begins, Waited: d.Waited.Seconds()})
 	}
 	return shown
 }
 
 func changes(all []observe.Change) (shown []Change) {
 	for _, c := range all[:min(len(all), mostShown)] {
-		one := Change{At: c.At, Router: c.Resolver, Server: c.Server, State: c.State}
+		one := Change{At: c.At, Router: c.Resolver, Server: c.Server, State: c.State, Bad: c.Bad(), Means: c.Meaning()}
 		if c.Err != nil {
 			one.Why = why(c.Err)
 		}
@@ -165,7 +202,7 @@ func changes(all []observe.Change) (shown []Change) {
 
 func connections(all []overload.Connections) (shown []Connection) {
 	for _, c := range all {
-		shown = append(shown, Connection{Servers: c.Servers, Needed: c.Needed, Available: c.Available})
+		shown = append(shown, Connection{Servers: c.Servers, Needed: c.Needed, Available: c.Available, Unlimited: c.Unlimited()})
 	}
 	return shown
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,22 @@ func TestPage(t *testing.T) {
 		f.becomes(t, "replica2", "paused")
 		require.NoError(t, undo())
 		f.becomes(t, "replica2", "up")
+		undo, err = f.c.Server("replica2").Cut(t.Context())
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			// A quiet primary has nothing that could be missed.
+			require.NoError(t, f.Exec("INSERT INTO orders VALUES (1)").Error)
+			return f.state(t, "replica2") == "cut off"
+		}, 30*time.Second, 50*time.Millisecond)
+		h := f.report(t).Headline
+		assert.Equal(t, status.Bad, h.Level)
+		assert.Equal(t, "replica2 is cut off. replica1 serves reads.", h.Text)
+		require.NoError(t, undo())
+		f.becomes(t, "replica2", "up")
+		require.Eventually(t, func() bool {
+			return slices.ContainsFunc(f.report(t).Changes, func(c status.Change) bool { return c.State == "receives" })
+		}, 20*time.Second, 20*time.Millisecond)
+
 		undo, err = f.c.Server("replica2").Kill(t.Context())
 		require.NoError(t, err)
 		f.becomes(t, "replica2", "down")
@@ -236,6 +253,10 @@ func TestPage(t *testing.T) {
 		}
 		assert.Contains(t, states, "down")
 		assert.NotEmpty(t, states["down"], "says why")
+		for _, told := range []string{"paused", "replays", "cut_off", "receives"} {
+			assert.Contains(t, states, told)
+		}
+		assert.Empty(t, f.report(t).Notices)
 		for _, part := range []string{"password", f.c.Primary().DSN(), "user=", "postgres://"} {
 			assert.NotContains(t, text, part)
 		}
@@ -268,4 +289,22 @@ func TestPageBeforeUse(t *testing.T) {
 	var r status.Report
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r), fmt.Sprint(w.Body))
 	require.Equal(t, "unknown", r.Routers[0].Servers[0].State)
+}
+
+// A ring that hears nothing would say that nothing has happened.
+func TestPageSaysThatItsRingIsDeaf(t *testing.T) {
+	f := start(t, status.Options{})
+	page, err := status.New(f.plugin, status.Options{Ring: observe.NewRing(10), Every: 100 * time.Millisecond, Keep: time.Second})
+	require.NoError(t, err)
+	defer page.Close()
+	notices := func() []string {
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/status.json", nil))
+		var r status.Report
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r))
+		return r.Notices
+	}
+	require.Eventually(t, func() bool { return len(notices()) > 0 }, 20*time.Second, 50*time.Millisecond)
+	require.Equal(t, []string{"Decisions and changes are missing here: the ring of status.Options.Ring is not among Config.Observers of this plugin."}, notices())
+	require.Empty(t, f.report(t).Notices, "its own is")
 }

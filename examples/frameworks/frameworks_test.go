@@ -72,7 +72,7 @@ func open(t *testing.T, c *testenv.Cluster, database string) *Shop {
 		Replicas: []readsplit.Replica{{Name: "replica1", Dialector: postgres.Open(c.Replica(0).DSNFor(database))}},
 		Default:  readsplit.PreferPrimary,
 		// Where a read goes is up to its session alone, also on a busy machine.
-		MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, MaxWait: 50 * time.Millisecond,
+		MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, SampleTimeout: 10 * time.Second, MaxWait: 50 * time.Millisecond,
 	})
 	require.NoError(t, db.Use(plugin))
 	t.Cleanup(func() {

@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 	}
 
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 3)
 	for _, b := range blocks {
 		require.Contains(t, code.String(), b[1])
 	}

@@ -93,8 +93,9 @@ const (
 )
 
 type options struct {
-	gorm gorm.Config
-	ddl  string
+	gorm      gorm.Config
+	ddl       string
+	observers []any
 }
 
 // newApp opens a schema of its own on the shared cluster, and installs what
@@ -132,7 +133,7 @@ func newApp(t *testing.T, o options, when order, install func(db *gorm.DB) error
 		require.NoError(t, install(x.DB))
 	}
 	if when != alone {
-		x.plugin = readsplit.New(readsplit.Config{Replicas: x.replicas(), MaxLag: readsplit.Off, MaxWait: 500 * time.Millisecond})
+		x.plugin = readsplit.New(readsplit.Config{Replicas: x.replicas(), MaxLag: readsplit.Off, MaxWait: 500 * time.Millisecond, Observers: o.observers})
 		require.NoError(t, x.Use(x.plugin))
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -27,6 +27,7 @@ var (
 // notTheirs are the plugin's own questions, word for word, and what the driver asks by itself.
 var notTheirs = map[string]bool{
 	lsn.FullSQL: true, lsn.CaptureSQL: true, lsn.ReplaySQL: true, lsn.ConnectSQL: true, lsn.NudgeSQL: true,
+	lsn.ConflictsSQL:                     true,
 	"SHOW default_transaction_isolation": true,
 	"-- ping":                            true, ";": true,
 }

@@ -20,13 +20,21 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
 	"policy": {"lsn"},
 	// What any policy must satisfy is told in the terms of policies alone.
 	"policy/policytest": {"lsn", "policy"},
+	// An explanation is told in the terms of decisions and texts alone.
+	"explain": {"policy", "sqlclass"},
+	// Assertions for the tests of an application, which knows the plugin.
+	"explain/explaintest": {"gorm.io/gorm", "github.com/readsplit/readsplit", "explain", "policy"},
+	// A meter counts and averages; what for is the balancer's affair.
+	"policy/latency": {},
+	// Servers on paper, for the decisions of policies and the estimates of meters.
+	"internal/simulate": {"lsn", "policy", "policy/latency"},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
@@ -54,7 +62,10 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
-	"status": {"github.com/readsplit/readsplit", "observe", "overload", "policy"},
+	"status": {"github.com/readsplit/readsplit", "failover", "observe", "overload", "policy"},
+	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
+	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
+	"cmd/readsplit": {"doctor"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.

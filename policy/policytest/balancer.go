@@ -12,18 +12,26 @@ import (
 // Option changes what [Balancer] asks for.
 type Option func(*options)
 
-type options struct{ unfair bool }
+type options struct {
+	unfair bool
+	herd   float64 // 0: not asked for
+}
 
 // WithoutFairness leaves out the shares: for a balancer that prefers some
 // replicas on purpose.
 func WithoutFairness() Option { return func(o *options) { o.unfair = true } }
 
+// HerdsAtMost asks for a bound on how many reads that decide at the same moment, before
+// any of them counts as being in flight, find the same one of eight candidates: a share
+// from 1/8, for a balancer that knows nothing, to 1, for one that always finds the best.
+func HerdsAtMost(share float64) Option { return func(o *options) { o.herd = share } }
+
 // Balancer tests that b keeps the contract of [policy.Balancer]: it answers
 // every list of 1 to [policy.MaxCandidates] candidates with an index into it and
 // without a panic; the same list, also a copy of it, gets the same answer;
 // candidates are at most reordered; concurrent calls agree with sequential ones;
-// and with b in a [policy.Decider] no read goes to a replica that the core
-// excludes.
+// a pick allocates nothing; and with b in a [policy.Decider] no read goes to a replica
+// that the core excludes, nor past one that may serve it.
 //
 // It also tests shares: of 20,000 reads over candidates that are idle, in one
 // zone and at hand all the time, with q.Random random and q.Ticket growing by
@@ -61,7 +69,8 @@ func checkBalancer(b policy.Balancer, o options) []string {
 		if f.full() || len(f.list) > 0 {
 			return f.list
 		}
-		f.checkDecision(policy.NewDecider(policy.Rules{Limits: c.Limits, Balancer: b}), c)
+		got := f.checkDecision(policy.NewDecider(policy.Rules{Limits: c.Limits, Balancer: b}), c)
+		f.checkTotal(got, c)
 	}
 	const shared = 500
 	together(shared, func(i int) {
@@ -69,8 +78,12 @@ func checkBalancer(b policy.Balancer, o options) []string {
 			f.add("concurrent calls pick %d where a single one picked %d", again, picked[i])
 		}
 	})
+	f.checkAllocations(b)
 	if !o.unfair {
 		f.checkShares(b)
+	}
+	if o.herd > 0 {
+		f.checkHerd(b, o.herd)
 	}
 	return f.list
 }
@@ -84,7 +97,7 @@ func randomOffer(r *rand.Rand) offer {
 	}
 	for i := range replicas {
 		replicas[i] = g.replica(&Case{}, i)
-		c := policy.Candidate{Index: 3 * i, Replica: &replicas[i], InFlight: r.Int64N(4)}
+		c := policy.Candidate{Index: 3 * i, Replica: &replicas[i], InFlight: r.Int64N(4), Latency: g.latency()}
 		if g.one(40) {
 			c.InFlight = 1<<63 - 1
 		}

@@ -30,6 +30,16 @@ func (f InFlight) InFlight(replica int) int64 {
 	return 0
 }
 
+// Latency implements [policy.LatencyLoad]: the more is in flight, the longer it takes,
+// and some replicas have not been measured yet.
+func (f InFlight) Latency(replica int, _ time.Time) time.Duration {
+	n := f.InFlight(replica)
+	if n%5 == 4 {
+		return 0
+	}
+	return time.Duration(n+1) * 3 * time.Millisecond
+}
+
 // Clone returns a copy of c that shares no memory with it.
 func (c *Case) Clone() *Case {
 	d := *c
@@ -83,6 +93,11 @@ func (g generator) around(now time.Time, bound time.Duration) time.Time {
 		return time.Time{}
 	}
 	return now.Add(-g.pick(bound/2, bound/10, 0, bound-1, bound, bound, bound+1, 10*bound, -time.Second))
+}
+
+// latency is mostly plausible, sometimes unknown, and now and then beyond sense.
+func (g generator) latency() time.Duration {
+	return g.pick(0, time.Millisecond, time.Millisecond, 3*time.Millisecond, 40*time.Millisecond, -1, 1<<63-1)
 }
 
 func (g generator) position(at int) lsn.Position {

@@ -32,6 +32,10 @@ func TestOurBalancers(t *testing.T) {
 	for _, b := range []policy.Balancer{
 		policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.ZoneFirst(nil),
 		policy.ZoneFirst(policy.Random()), policy.ZoneFirst(policy.ZoneFirst(policy.RoundRobin())),
+		policy.Latency(), policy.ZoneFirst(policy.Latency()), policy.Affinity(policy.Latency()),
+		policy.LeastBehind(0, nil), policy.LeastBehind(time.Millisecond, policy.Latency()),
+		policy.ZoneFirstUntil(policy.Spill{InFlight: 2, Latency: time.Millisecond, Lag: time.Millisecond}, policy.LeastBehind(time.Second, policy.RoundRobin())),
+		policy.ZoneFirstUntil(policy.Spill{InFlight: -1, Latency: -1}, policy.Latency()),
 	} {
 		t.Run(b.Name(), func(t *testing.T) {
 			t.Parallel()
@@ -127,6 +131,14 @@ func TestBalancerConvicts(t *testing.T) {
 			assertFound(t, checkBalancer(c.pick, options{}), c.want)
 		})
 	}
+	var kept [][]int
+	wasteful := pickFunc(func(_ *policy.Query, c []policy.Candidate) int {
+		kept = [][]int{make([]int, len(c))}
+		return len(kept[0]) - len(c)
+	})
+	assertFound(t, (func() []string { var f findings; f.checkAllocations(wasteful); return f.list })(), "allocates memory")
+	assertFound(t, checkBalancer(policy.LeastInFlight(), options{herd: 0.5}), "20000 of 20000 reads that decide at the same moment")
+	assertFound(t, checkBalancer(policy.LeastInFlight(), options{herd: 0.99}), "want at most 19800")
 	first := pickFunc(func(*policy.Query, []policy.Candidate) int { return 0 })
 	assert.Empty(t, checkBalancer(first, options{unfair: true}), "unfair on purpose")
 }

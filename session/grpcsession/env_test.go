@@ -94,7 +94,7 @@ func pause(t *testing.T, c *testenv.Cluster) (undo func()) {
 func config(replica string) readsplit.Config {
 	return readsplit.Config{
 		Replicas: []readsplit.Replica{{Name: "replica1", Dialector: postgres.Open(replica)}},
-		MaxLag:   readsplit.Off, MaxSampleAge: 20 * time.Second, MaxWait: 50 * time.Millisecond,
+		MaxLag:   readsplit.Off, MaxSampleAge: 20 * time.Second, SampleTimeout: 10 * time.Second, MaxWait: 50 * time.Millisecond,
 	}
 }
 

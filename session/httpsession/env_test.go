@@ -147,7 +147,7 @@ func exampleDB() (db *gorm.DB, done func()) {
 // open opens the database with the plugin. Replicas are used however far they are
 // behind, so that where a read goes is up to its session alone.
 func open(dsns []string, change ...func(*readsplit.Config)) (*gorm.DB, *readsplit.Plugin, error) {
-	config := readsplit.Config{MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second}
+	config := readsplit.Config{MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, SampleTimeout: 10 * time.Second}
 	for i, dsn := range dsns[1:] {
 		config.Replicas = append(config.Replicas, readsplit.Replica{Name: fmt.Sprint("replica", i+1), Dialector: postgres.Open(dsn), Groups: []string{fmt.Sprint("group", i+1)}})
 	}

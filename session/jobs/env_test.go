@@ -76,7 +76,7 @@ func (l *lab) open(t *testing.T, database string) (*gorm.DB, *readsplit.Plugin) 
 	plugin := readsplit.New(readsplit.Config{
 		Replicas: []readsplit.Replica{{Name: "replica1", Dialector: postgres.Open(l.cluster.Replica(0).DSNFor(database))}},
 		// Where a read goes is up to its session alone, also on a busy machine.
-		MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, MaxWait: 50 * time.Millisecond,
+		MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, SampleTimeout: 10 * time.Second, MaxWait: 50 * time.Millisecond,
 	})
 	require.NoError(t, db.Use(plugin))
 	t.Cleanup(func() {

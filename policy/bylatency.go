@@ -1,0 +1,76 @@
+package policy
+
+import "math"
+
+type byLatency struct{}
+
+// Latency draws three candidates by their weights and picks the one where a read is
+// expected to be over first: its latency times one plus its reads in flight for its
+// weight. The one that was drawn first is kept unless another is better by a quarter,
+// so that weights hold among equals, and noise moves no reads. Latencies come from a
+// [LatencyLoad]; where none is known, reads in flight are compared.
+//
+// It notices a server that has become slow long before one process has enough reads
+// there to tell by their number, which matters the more the more processes share the
+// servers. A draw keeps reads that decide at the same moment from all finding the
+// same server: one of n gets at most 3/n of them. A replica that has not been measured
+// gets one read at a time until it is.
+//
+// Where it loses: an idle system reads from its fastest replicas and leaves the others
+// cold; a process with few reads measures little; among equal servers with equal reads
+// [LeastInFlight] is as good and simpler.
+func Latency() Balancer { return byLatency{} }
+
+const choices = 3
+
+func (byLatency) Name() string { return "latency" }
+
+func (byLatency) Pick(q *Query, c []Candidate) int {
+	n := draw(q, c, choices)
+	best, than := 0, margin
+	for i := 1; i < n; i++ {
+		if sooner(&c[i], &c[best], than) {
+			best, than = i, 1
+		}
+	}
+	return best
+}
+
+// draw brings n different candidates to the front, each drawn in proportion to its
+// weight among those that are left, and returns how many they are.
+func draw(q *Query, c []Candidate, n int) int {
+	n = min(n, len(c))
+	sum, random := total(c), q.Random
+	for i := range n {
+		j := i + owner(c[i:], scale(random, sum))
+		c[i], c[j] = c[j], c[i]
+		sum -= c[i].Weight()
+		random = mix(^random)
+	}
+	return n
+}
+
+// margin is how much less another one must cost than the first.
+const margin = 0.75
+
+// sooner reports whether a read is over sooner on a than in margin times the time that
+// it takes on b.
+func sooner(a, b *Candidate, margin float64) bool {
+	of, than := cost(a), margin*cost(b)
+	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
+		return lighter(a, b) < 0 // nothing is known of either
+	}
+	return of < than
+}
+
+// cost is nothing where an idle candidate has still to be measured, and infinite where
+// another read finds that out already.
+func cost(c *Candidate) float64 {
+	if c.Latency > 0 {
+		return float64(c.Latency) * (1 + float64(inFlight(c))/float64(c.Weight()))
+	}
+	if inFlight(c) > 0 {
+		return math.Inf(1)
+	}
+	return 0
+}

@@ -1,0 +1,159 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Spill says when reads leave the zone where they were made: when its replicas have
+// more to do, take longer, or are farther behind than is worth the way to another
+// zone. The zero Spill is ready to use.
+//
+// A bound is not a switch, which would move all reads at once, relieve the zone, and
+// move them all back. At the bound every read stays, at twice the bound every read
+// leaves, and the share grows evenly in between: there is a load at which what stays
+// and what leaves hold each other up.
+type Spill struct {
+	// InFlight is the number of reads in flight, from this process, on a replica of
+	// average weight. -1 is no bound. Defaults to 32, half of the connections of a
+	// default pool: at twice that, reads queue for a connection.
+	InFlight int
+	// Latency is how long a read is expected to take, in the zone and longer than on
+	// the fastest replica of the other zones, the way there included. It holds however
+	// many processes share the servers. To know what to compare with, reads that are
+	// over it are sent to the others now and then. Without a [LatencyLoad] it says
+	// nothing. -1 is no bound. Defaults to 10 ms: what is faster is not worth the way.
+	Latency time.Duration
+	// Lag is how much farther a replica is behind than the one that is least behind.
+	// Replicas over MaxLag are never offered, whatever this says. Defaults to no
+	// bound.
+	Lag time.Duration
+}
+
+const (
+	defaultSpillInFlight = 32
+	defaultSpillLatency  = 10 * time.Millisecond
+)
+
+// Validate returns an error that names every field whose value has no meaning, or nil.
+func (s Spill) Validate() error {
+	var errs []error
+	if s.InFlight < -1 {
+		errs = append(errs, fmt.Errorf("readsplit: Spill.InFlight is %d: it must be a number of reads (0 means %d, -1 no bound)", s.InFlight, defaultSpillInFlight))
+	}
+	if s.Latency < -1 {
+		errs = append(errs, fmt.Errorf("readsplit: Spill.Latency is %v: it must be positive (0 means %v, -1 no bound)", s.Latency, defaultSpillLatency))
+	}
+	if s.Lag < 0 {
+		errs = append(errs, fmt.Errorf("readsplit: Spill.Lag is %v: it must be positive (0 means no bound)", s.Lag))
+	}
+	return errors.Join(errs...)
+}
+
+type zoneFirst struct {
+	inner Balancer
+	spill Spill
+}
+
+// ZoneFirst is [ZoneFirstUntil] with the zero [Spill].
+func ZoneFirst(inner Balancer) Balancer { return ZoneFirstUntil(Spill{}, inner) }
+
+// ZoneFirstUntil lets inner pick among the candidates of the query's own zone that
+// are within the bounds of spill. Where there are none it picks among those of other
+// zones that are, and where nobody is, or the query has no zone, among all. It is a
+// preference: when the replicas of a zone are gone, its reads take longer and are not
+// lost. A nil inner is [LeastInFlight]. A negative bound is none.
+func ZoneFirstUntil(spill Spill, inner Balancer) Balancer {
+	if inner == nil {
+		inner = LeastInFlight()
+	}
+	if spill.InFlight == 0 {
+		spill.InFlight = defaultSpillInFlight
+	}
+	if spill.Latency == 0 {
+		spill.Latency = defaultSpillLatency
+	}
+	return zoneFirst{inner, spill}
+}
+
+func (z zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
+
+func (z zoneFirst) Pick(q *Query, c []Candidate) int {
+	from, to := 0, len(c)
+	if q.Zone != "" {
+		from, to = z.narrow(q, c)
+	}
+	// A wrong answer of inner must not leave the zone either.
+	if i := z.inner.Pick(q, c[from:to:to]); i >= 0 && i < to-from {
+		return from + i
+	}
+	return from
+}
+
+// narrow brings the candidates that q prefers together and returns where they are.
+func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
+	near := gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
+	m := measure{newest: newestReplayed(c), fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+	within := func(c *Candidate) bool { return chance(q.Random, c.Index+spillDraw) >= z.over(c, &m) }
+	if n := gather(c[:near], within); n > 0 {
+		return 0, n
+	}
+	m.elsewhere = math.Inf(1)
+	if n := gather(c[near:], within); n > 0 {
+		return near, near + n
+	}
+	return 0, len(c)
+}
+
+// fastest is the least latency in c. Where it is unknown one read finds out, and the
+// others do not wait for that.
+func fastest(c []Candidate) float64 {
+	least := math.Inf(1)
+	for i := range c {
+		if c[i].Latency > 0 || inFlight(&c[i]) == 0 {
+			least = min(least, float64(max(c[i].Latency, 1)))
+		}
+	}
+	return least
+}
+
+// gather moves the candidates that ok takes to the front of c and returns how many
+// they are. It loses none: a balancer may reorder what it is offered, and nothing
+// else.
+func gather(c []Candidate, ok func(*Candidate) bool) (n int) {
+	for i := range c {
+		if ok(&c[i]) {
+			c[n], c[i] = c[i], c[n]
+			n++
+		}
+	}
+	return n
+}
+
+// spillDraw makes the chance of leaving a zone another one than that of a slow start.
+const spillDraw = 1 << 20
+
+// measure is what a candidate is compared with.
+type measure struct {
+	newest    time.Time // what the least lagging candidate shows
+	fair      float64   // the average weight
+	elsewhere float64   // the least latency in other zones, in ns
+}
+
+// over is the share of reads that should leave c: none within the bounds, all at
+// twice one of them.
+func (z zoneFirst) over(c *Candidate, m *measure) float64 {
+	share := 0.0
+	if z.spill.InFlight > 0 {
+		share = float64(inFlight(c))*m.fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
+	}
+	if z.spill.Latency > 0 {
+		share = max(share, float64(c.Latency)/max(float64(z.spill.Latency), m.elsewhere)-1)
+	}
+	if z.spill.Lag > 0 {
+		share = max(share, float64(behind(c, m.newest))/float64(z.spill.Lag)-1)
+	}
+	return share
+}
