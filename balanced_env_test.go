@@ -149,9 +149,9 @@ func onDatabase(t testing.TB, c *testenv.Cluster) (string, dbOption) {
 }
 
 // pgBouncer starts PgBouncer in transaction mode in front of a port and returns its
-// own. Without prepared statements over there, as in versions before 1.21: DSNs need
+// own; as names another role for its connections. Without prepared statements over there, as in versions before 1.21: DSNs need
 // default_query_exec_mode=exec.
-func pgBouncer(t testing.TB, s *testenv.Server, database string, port int) int {
+func pgBouncer(t testing.TB, s *testenv.Server, database string, port int, as ...string) int {
 	t.Helper()
 	binary, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -165,7 +165,10 @@ func pgBouncer(t testing.TB, s *testenv.Server, database string, port int) int {
 	require.NoError(t, err)
 	own := l.Addr().(*net.TCPAddr).Port
 	require.NoError(t, l.Close())
-	user := word(s.DSN(), "user")
+	user, secret := word(s.DSN(), "user"), password(s.DSN())
+	for _, dsn := range as {
+		user, secret = word(dsn, "user"), password(dsn)
+	}
 	file := filepath.Join(dir, "pgbouncer.ini")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `[databases]
 %s = host=127.0.0.1 port=%d dbname=%s user=%s password=%s
@@ -182,7 +185,7 @@ max_client_conn = 200
 ignore_startup_parameters = extra_float_digits
 log_connections = 0
 log_disconnections = 0
-`, database, port, database, user, password(s.DSN()), own), 0o644))
+`, database, port, database, user, secret, own), 0o644))
 	args := []string{file}
 	if os.Geteuid() == 0 {
 		args = append([]string{"-u", "nobody"}, args...)

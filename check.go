@@ -97,7 +97,7 @@ func (c *check) pass(ctx context.Context, h *heldConn) (begun bool, err error) {
 		return false, driver.ErrBadConn
 	}
 	if !l.direct {
-		if err := c.ask(ctx, h, lsn.BeginSQL, lsn.BriefCheckSQL); err != nil {
+		if err := c.ask(ctx, h, lsn.BeginSQL, c.server.brief()); err != nil {
 			return false, err
 		}
 		if err := h.applyLocal(ctx); err != nil {
@@ -125,7 +125,7 @@ func (c *check) known(ctx context.Context, h *heldConn) error {
 	case c.hopeless(&l.facts, now):
 		return c.fails(h, d.Reason, nil)
 	}
-	return c.ask(ctx, h, lsn.CheckSQL)
+	return c.ask(ctx, h, c.server.full())
 }
 
 // hopeless reports whether a server was, a moment ago, so far behind that asking it

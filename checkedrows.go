@@ -79,7 +79,7 @@ func (t *readOnlyTx) stillShows(ctx context.Context, c *check) policy.Reason {
 	for {
 		began := time.Now()
 		var text string
-		err := t.replica.QueryRowContext(limited, lsn.CheckSQL).Scan(&text)
+		err := t.replica.QueryRowContext(limited, c.server.full()).Scan(&text)
 		if err != nil {
 			return policy.ReasonReplicaFailed
 		}
@@ -126,7 +126,7 @@ func (h *heldConn) beginChecked(c *checking, opts driver.TxOptions) (driver.Tx, 
 	if err != nil {
 		return nil, err
 	}
-	if err = c.ask(c.Context, h, lsn.BriefCheckSQL); err == nil {
+	if err = c.ask(c.Context, h, c.server.brief()); err == nil {
 		err = h.applyLocal(c.Context)
 	}
 	if err != nil {

@@ -253,6 +253,14 @@ type Replica struct {
 	// that is too little; see docs/operations.md. Without it such a name is found out
 	// by what answers there. Defaults to false.
 	Balanced bool
+	// StatedLag is how far behind the primary this server is at most, as whoever runs it
+	// states it; for servers that do not tell their replay position, as those that share
+	// the primary's storage (Aurora), or whose role may not ask for it. Nothing proves
+	// it: reads are as old as it, and for Config.StickyWindow after a write its session
+	// reads from the primary. Where the server tells its position it counts for nothing.
+	// Such a server is used for AnyReplica and Stale alone without it; see
+	// docs/operations.md. Defaults to 0, nothing stated.
+	StatedLag time.Duration
 	// Pool sizes this server's connection pool. Defaults to Config.Pool.
 	Pool Pool
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -47,7 +48,7 @@ func (h *heldConn) ask(ctx context.Context, statements ...string) (text string, 
 
 // askPlain sends one statement as the driver does.
 func (h *heldConn) askPlain(ctx context.Context, statement string) (string, error) {
-	if statement == lsn.CheckSQL || statement == lsn.BriefCheckSQL {
+	if strings.HasPrefix(statement, "SELECT") {
 		return askDriver(ctx, h, statement)
 	}
 	return "", h.run(ctx, statement, nil)
@@ -78,7 +79,15 @@ func (s *server) greetName(ctx context.Context, h *heldConn) error {
 	h.generation = s.monitor.Generation(s.index)
 	key := keyPID(h.conn)
 	h.link = &link{simple: simpleQueryOf(h.conn)}
-	c, facts, err := s.asks(ctx, h, lsn.CheckSQL)
+	began := time.Now()
+	text, err := s.manner.put(lsn.CheckSQL, lsn.BareCheckSQL, func(question string) (string, error) {
+		began = time.Now()
+		return h.ask(ctx, question)
+	})
+	if err != nil {
+		return err
+	}
+	c, facts, err := s.heard(began, text)
 	if err != nil {
 		return err
 	}
@@ -106,12 +115,22 @@ func (s *server) asks(ctx context.Context, h *heldConn, statements ...string) (l
 	if err != nil {
 		return lsn.Check{}, policy.Replica{}, err
 	}
+	return s.heard(began, text)
+}
+
+// heard reads an answer to lsn.CheckSQL, or to what of it the server tells.
+func (s *server) heard(began time.Time, text string) (lsn.Check, policy.Replica, error) {
 	c, err := lsn.ParseCheck(text)
 	if err != nil {
 		return lsn.Check{}, policy.Replica{}, err
 	}
 	return c, s.monitor.Checked(s.index, began, c.Sample, true), nil
 }
+
+// full and brief are what to ask whoever answers behind the name.
+func (s *server) full() string { return s.manner.question(lsn.CheckSQL, lsn.BareCheckSQL) }
+
+func (s *server) brief() string { return s.manner.question(lsn.BriefCheckSQL, lsn.BareCheckSQL) }
 
 // asksBriefly is asks by statements that end with lsn.BriefCheckSQL. Where that is not
 // enough it asks for everything, in the transaction that has begun.
@@ -121,13 +140,16 @@ func (s *server) asksBriefly(ctx context.Context, h *heldConn, statements ...str
 	if err != nil {
 		return lsn.Check{}, policy.Replica{}, err
 	}
+	if strings.HasPrefix(text, "h") {
+		return s.heard(began, text)
+	}
 	c, err := lsn.ParseBriefCheck(text)
 	if err != nil {
 		return lsn.Check{}, policy.Replica{}, err
 	}
 	full, ok := s.monitor.Known(s.index, c.Sample, s.router().cfg.MaxSampleAge)
 	if !ok {
-		return s.asks(ctx, h, lsn.CheckSQL)
+		return s.asks(ctx, h, s.full())
 	}
 	c.Sample = full
 	return c, s.monitor.Checked(s.index, began, full, false), nil
@@ -175,4 +197,9 @@ func unfitted(err error) *unfit {
 		return u
 	}
 	return nil
+}
+
+// tellsNoPosition reports whether what the server has shown can only be compared by time.
+func (s *server) tellsNoPosition() bool {
+	return s.monitor != nil && s.monitor.Snapshot().Replicas[s.index].NoPosition
 }

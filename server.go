@@ -35,6 +35,7 @@ type server struct {
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	manner    manner
 	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
 
@@ -126,7 +127,9 @@ func (s *server) why(ctx, life context.Context, err error) error {
 func (s *server) greet(ctx context.Context, h *heldConn) error {
 	for {
 		before := s.monitor.Look(s.index)
-		text, err := askDriver(ctx, h, lsn.ConnectSQL)
+		text, err := s.manner.put(lsn.ConnectSQL, lsn.BareConnectSQL, func(question string) (string, error) {
+			return askDriver(ctx, h, question)
+		})
 		if err != nil {
 			return err
 		}

@@ -55,10 +55,11 @@ type Check struct {
 // checkFields is the number of blank-separated fields in CheckSQL's answer.
 const checkFields = 15
 
-// ParseCheck reads the answer to [CheckSQL].
+// ParseCheck reads the answer to [CheckSQL] or [BareCheckSQL].
 func ParseCheck(text string) (Check, error) {
 	f := strings.SplitN(text, " ", checkFields)
-	if len(f) != checkFields || f[0] != "h1" || !strings.HasPrefix(f[checkFields-1], "/") {
+	bare := f[0] == "h0"
+	if len(f) != checkFields || f[0] != "h1" && !bare || !strings.HasPrefix(f[checkFields-1], "/") {
 		return Check{}, fmt.Errorf("readsplit: check of a connection: %d fields, want %d", len(f), checkFields)
 	}
 	p := fields{name: "check of a connection", f: f}
@@ -77,7 +78,7 @@ func ParseCheck(text string) (Check, error) {
 	}
 	c.Server = p.server(9)
 	c.Addr, c.Port = p.addr(12)
-	if p.err == nil && !c.InRecovery && c.Timeline == 0 {
+	if p.err == nil && !c.InRecovery && !bare && c.Timeline == 0 {
 		p.err = fmt.Errorf("readsplit: check of a primary without a timeline")
 	}
 	return c, p.err

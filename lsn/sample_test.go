@@ -62,7 +62,7 @@ func TestParseSampleIsStrict(t *testing.T) {
 		bigint   = "- +1 1.5 0x1 9223372036854775808 -9223372036854775809 null ~"
 	)
 	bad := map[int]string{
-		0: "s0 s2 S1 c1 ~", 1: boolean, 2: position, 3: position, 4: boolean, 5: position, 6: position,
+		0: "s2 S1 c1 ~", 1: boolean, 2: position, 3: position, 4: boolean, 5: position, 6: position,
 		7: timeline, 8: timeline, 9: timeline, 10: timeline, 11: bigint, 12: number, 13: boolean,
 		14: number + " 99999999999999999999", 15: number, 16: number, 17: number, 18: number, 20: number,
 		21: number + " 262145", 22: number + " 262145", 23: number + " 262145",

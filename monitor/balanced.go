@@ -141,7 +141,10 @@ func (r *replica) heard(began time.Time, s lsn.Sample, full bool) (b *backend, e
 			b.full = began
 		}
 	}
-	return b, r.judgeBackend(b)
+	if s.TellsNoPosition() && !r.noPosition {
+		events = r.tellsNoPosition(&s)
+	}
+	return b, append(events, r.judgeBackend(b)...)
 }
 
 // forgetBackends makes room for another server: those that have not answered for long
@@ -199,6 +202,7 @@ func (r *replica) facts(b *backend, began time.Time, s *lsn.Sample) policy.Repli
 	p := &r.m.primary
 	v := r.view()
 	v.Balanced, v.Up, v.Sampled, v.Paused = false, true, began, s.Paused
+	v.NoPosition, v.StatedLag = false, 0
 	v.CatchUp = 0
 	if time.Now().Before(b.slow) {
 		v.CatchUp = time.Hour
@@ -211,6 +215,10 @@ func (r *replica) facts(b *backend, began time.Time, s *lsn.Sample) policy.Repli
 		v.Role = policy.RoleForeign
 	default:
 		v.Role = policy.RoleStandby
+	}
+	if v.Role == policy.RoleStandby && s.TellsNoPosition() {
+		r.stated(&v, s)
+		return v
 	}
 	if v.Role == policy.RoleStandby && b.lineage.verdict == proven && b.lineage.history == p.history && s.Replay > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: s.Replay}
@@ -232,7 +240,7 @@ func (r *replica) backendsWantNudge(now time.Time) bool {
 		v := r.facts(b, b.began, &b.sample)
 		lag, ok := v.Lag(now)
 		switch {
-		case v.Paused || v.Applied.Zero() || now.Sub(b.answered) > r.m.cfg.MaxLag:
+		case v.Paused || v.NoPosition || v.Applied.Zero() || now.Sub(b.answered) > r.m.cfg.MaxLag:
 		case v.Applied.LSN >= p.flush || v.Applied.LSN < p.nudged:
 		case b.sample.Receive != 0 && b.sample.Receive < p.flush:
 		case !ok || lag > r.m.cfg.MaxLag/2:
@@ -254,6 +262,9 @@ type Backend struct {
 	// ReplayedAt is as in policy.Replica: at Asked it was at most Asked - ReplayedAt
 	// behind. Zero: not known.
 	ReplayedAt time.Time
+	// NoPosition: it does not tell its position, so that Position and ReplayedAt are
+	// what is stated of it, see policy.Replica.
+	NoPosition bool
 	Paused     bool
 	Asked      time.Time
 }
@@ -267,7 +278,7 @@ func (m *Monitor) Backends(i int) (all []Backend) {
 	for server, b := range r.backends {
 		v := r.facts(b, b.began, &b.sample)
 		all = append(all, Backend{
-			Server: server, Role: v.Role, Position: v.Applied, ReplayedAt: v.ReplayedAt, Paused: v.Paused, Asked: b.began,
+			Server: server, Role: v.Role, Position: v.Applied, ReplayedAt: v.ReplayedAt, NoPosition: v.NoPosition, Paused: v.Paused, Asked: b.began,
 		})
 	}
 	slices.SortFunc(all, func(a, b Backend) int { return b.Asked.Compare(a.Asked) })

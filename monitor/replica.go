@@ -56,6 +56,7 @@ type replica struct {
 	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
+	noPosition bool       // it, or a server behind the name, does not tell where it is
 	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
@@ -166,7 +167,7 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
 	waiting = now.Before(w.until)
-	wanted = r.up && !r.balanced && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
+	wanted = r.up && !r.balanced && !r.noPosition && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
 	if !waiting || !wanted {
 		r.pollFor = 0
 	}
@@ -258,7 +259,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
-	case s.InRecovery && s.Replay < r.known:
+	case s.InRecovery && !s.TellsNoPosition() && s.Replay < r.known:
 		// The same postmaster, an older state: it lost its processes and
 		// recovers from its last restartpoint.
 		r.void(s.Server)
@@ -279,6 +280,10 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		return append(events, r.takeBalanced(began, s)...)
 	}
 	r.began, r.answered, r.sample = began, time.Now(), s
+	events = append(events, r.tellsNoPosition(&s)...)
+	if r.noPosition {
+		r.known = 0
+	}
 
 	role := policy.RoleStandby
 	if !s.InRecovery {
@@ -364,6 +369,9 @@ func (r *replica) rejudge() (events []Change) {
 // measure follows how long r takes to reach a position that was asked for. The
 // caller holds Monitor.mu.
 func (r *replica) measure() {
+	if r.noPosition {
+		return
+	}
 	w := r.m.want
 	most := 3 * r.m.cfg.MaxWait
 	switch {
@@ -396,10 +404,15 @@ func (r *replica) view() policy.Replica {
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
 	if r.balanced {
+		v.NoPosition, v.StatedLag = r.noPosition, r.target.StatedLag
 		return v // nothing that is known of one server is true of the name
 	}
 	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
 		v.Role = policy.RoleForeign
+	}
+	if v.Role == policy.RoleStandby && r.noPosition {
+		r.stated(&v, &r.sample)
+		return v
 	}
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}

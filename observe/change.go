@@ -27,6 +27,7 @@ var meanings = map[string]struct {
 	"foreign":     {true, "it follows another history than the primary's: no read goes there"},
 	"proven":      {false, "it follows the primary"},
 	"balanced":    {true, "its name answers as several servers: give each a name of its own"},
+	"no_position": {true, "it does not tell its replay position: what may be read there rests on what is stated of it, and on time"},
 	"new_history": {true, "the primary restarted or changed: positions from before cannot be compared any more"},
 }
 

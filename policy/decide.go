@@ -100,6 +100,10 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 }
 
 func (in *input) toReplica(i int, reason Reason) Decision {
+	if r := &in.s.Replicas[i]; r.NoPosition && !r.standsIn() && !onConnection(in.q, r) &&
+		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
+		reason = ReasonStatedLag
+	}
 	return Decision{Target: ToReplica, Replica: i, Reason: reason, Check: onConnection(in.q, &in.s.Replicas[i])}
 }
 

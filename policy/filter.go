@@ -200,7 +200,7 @@ func (d *Decider) isSlow(in *input, r *Replica, index int) Reason {
 // bounds reports whether r objects to staleness, which is lifted while the
 // primary is lost.
 func (r Reason) bounds() bool {
-	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown
+	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown || r == ReasonNoPosition
 }
 
 // ofSample reports whether r objects to what a sample says, which is nothing where the

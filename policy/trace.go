@@ -198,6 +198,9 @@ func (in *input) positionDetail(r *Replica) string {
 	case r.standsIn():
 		return "a primary shows every write"
 	}
+	if r.NoPosition {
+		return fmt.Sprintf("tells none, stated to be at %v, needs %v", r.Applied.LSN, in.q.Need.LSN)
+	}
 	at := fmt.Sprintf("at %v, needs %v", r.Applied.LSN, in.q.Need.LSN)
 	switch {
 	case rulePosition(in.q, r) != ReasonBehindSession:

@@ -73,6 +73,6 @@ func WaitMayHelp(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i in
 	left := limits.MaxWait - max(q.Waited, 0)
 	behind := r.Applied.LSN > 0 && r.Applied.History != (lsn.History{}) &&
 		r.Applied.History == q.Need.History && r.Applied.LSN < q.Need.LSN
-	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind &&
+	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind && !r.NoPosition &&
 		left > 0 && r.CatchUp <= left && !r.Paused
 }
