@@ -35,7 +35,7 @@ func TestStatedLag(t *testing.T) {
 		w.standbys[0].mute()
 		m := w.start(t, states(time.Second, 3*time.Second))
 		pass(longest)
-		assert.Equal(t, 1, told(w.happened(), "r0 no_position"), "said once")
+		assert.Equal(t, 1, times(w.happened(), "r0 no_position"), "said once")
 		v := replica(m, 0)
 		assert.True(t, v.NoPosition)
 		assert.True(t, v.Up)
@@ -109,7 +109,7 @@ func TestNoPositionIsNotPolled(t *testing.T) {
 	})
 }
 
-func told(all []string, one string) (n int) {
+func times(all []string, one string) (n int) {
 	for _, s := range all {
 		if s == one {
 			n++
