@@ -179,6 +179,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 server_round_robin = 1
+server_login_retry = 1
 default_pool_size = 8
 min_pool_size = 4
 max_client_conn = 200

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,10 @@ func TestBalancedNameOneOfTwoBehind(t *testing.T) {
 	database, in := onDatabase(t, c)
 	name := newName(t, c.Replicas()...)
 	for what, prepared := range map[string]bool{"plain": false, "prepared": true} {
+		n := 1000
+		if prepared {
+			n = fewer(1000, 200)
+		}
 		t.Run(what, func(t *testing.T) {
 			d := newDB(t, c, in, configured(patient), prepareStmt(prepared), oneReplica(c.Replica(0), database, name.port(), "", declared))
 			require.NoError(t, d.Exec("DROP TABLE IF EXISTS counters").Error)
@@ -30,11 +35,11 @@ func TestBalancedNameOneOfTwoBehind(t *testing.T) {
 			spread(t, d, "replica1", "replica2")
 			undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
 			defer undone(t, undo)
-			by, missing := ownReads(t, d, 8, 1000, nil)
+			by, missing := ownReads(t, d, 8, n, nil)
 			t.Logf("%v", by)
 			assert.Zero(t, missing)
 			assert.Zero(t, by["replica1"], "it had none of the writes")
-			assert.GreaterOrEqual(t, by["replica2"], 500)
+			assert.GreaterOrEqual(t, by["replica2"], n/10)
 			assert.Empty(t, d.log.matching("answers as several servers"), "it was declared")
 		})
 	}
@@ -55,11 +60,12 @@ func TestBalancedNameBehindPgBouncer(t *testing.T) {
 	assert.True(t, d.plugin.Status().Replicas[0].Pooled)
 	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
 	defer undone(t, undo)
-	by, missing := ownReads(t, d, 8, 1000, nil)
+	n := fewer(1000, 320)
+	by, missing := ownReads(t, d, 8, n, nil)
 	t.Logf("%v", by)
 	assert.Zero(t, missing)
 	assert.Zero(t, by["replica1"], "it had none of the writes")
-	assert.GreaterOrEqual(t, by["replica2"], 300)
+	assert.GreaterOrEqual(t, by["replica2"], n/10)
 	// What the plugin asks leaves nothing behind on the pooler's connections.
 	for _, s := range c.Replicas() {
 		assert.Zero(t, ask[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND state LIKE 'idle in%'", database))
@@ -85,11 +91,11 @@ func TestBalancedNameIsRecognised(t *testing.T) {
 		return d.plugin.Status().Replicas[0].Balanced
 	})
 	assert.Len(t, d.log.matching("warn", `replica "ro" answers as several servers`), 1, "said once")
-	by, missing := ownReads(t, d, 8, 400, nil)
+	by, missing := ownReads(t, d, 8, fewer(400, 160), nil)
 	t.Logf("%v", by)
 	assert.Zero(t, missing)
 	assert.Zero(t, by["replica2"])
-	assert.GreaterOrEqual(t, by["replica1"], 200)
+	assert.GreaterOrEqual(t, by["replica1"], 16)
 	backends := d.plugin.Status().Replicas[0].Backends
 	require.Len(t, backends, 2)
 	for _, b := range backends {
@@ -152,7 +158,7 @@ func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
 				undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
 				defer undone(t, undo)
 				onReplicas := 0
-				for i := 1; i <= 30; i++ {
+				for i := 1; i <= fewer(30, 12); i++ {
 					ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
 					require.NoError(t, d.WithContext(ctx).Exec("UPDATE counters SET n = ? WHERE id = 0", i).Error)
 					var n, again int
@@ -185,7 +191,7 @@ func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
 				if what == "pooled" && level == sql.LevelRepeatableRead {
 					assert.Zero(t, onReplicas, "nothing can be proven there")
 				} else {
-					assert.GreaterOrEqual(t, onReplicas, 5)
+					assert.Positive(t, onReplicas)
 				}
 			})
 		}
@@ -211,9 +217,9 @@ func moving(t testing.TB, d *testDB, f func()) {
 			}
 		}
 	})
+	defer writer.Wait()
+	defer close(stop)
 	f()
-	close(stop)
-	writer.Wait()
 }
 
 type authorB struct {
@@ -250,45 +256,48 @@ func newMoving(t *testing.T, change func(c *readsplit.Config)) *testDB {
 	return d
 }
 
-// Reads of a session that must not go backwards do not, whichever of the servers
-// behind the name they come to.
+// What a session has been shown by one of the servers behind the name the next read
+// shows too, although it comes to another one that has not got it and serves others.
 func TestBalancedNameIsMonotonic(t *testing.T) {
-	d := newMoving(t, func(c *readsplit.Config) { c.Guarantee, c.MaxLag = session.MonotonicReads, readsplit.Off })
-	var mu sync.Mutex
-	by, back := map[string]int{}, map[string]int{}
-	moving(t, d, func() {
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				for range 10 {
-					ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
-					var last authorB
-					for range 16 {
-						var row authorB
-						if err := d.WithContext(ctx).Select("id, current_setting('cluster_name') AS server").Take(&row).Error; err != nil {
-							t.Errorf("read: %v", err)
-							return
-						}
-						mu.Lock()
-						by[row.Server]++
-						if row.ID < last.ID {
-							back[last.Server+" to "+row.Server]++
-						}
-						mu.Unlock()
-						last = row
-					}
-				}
-			})
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, name.port(), "", func(r *readsplit.Replica) {
+		r.Balanced, r.Pool.MaxLifetime = true, 1 // each read has a connection of its own
+	}), configured(func(c *readsplit.Config) {
+		c.Guarantee, c.MaxLag, c.SampleTimeout = session.MonotonicReads, readsplit.Off, 10*time.Second
+	}))
+	require.NoError(t, d.Exec("CREATE TABLE authors_b AS SELECT 0::bigint AS id").Error)
+	require.NoError(t, c.WaitCaughtUp(limit(t)))
+	spread(t, d, "replica1", "replica2")
+	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	past := direct(t, c.Primary(), database)
+	read := func(ctx context.Context) (row authorB) {
+		require.NoError(t, d.WithContext(ctx).Select("id, current_setting('cluster_name') AS server").Take(&row).Error)
+		return row
+	}
+	sees := func(ctx context.Context, server string, id int64) {
+		t.Helper()
+		eventually(t, "a read on "+server, func() bool {
+			row := read(ctx)
+			return row.Server == server && row.ID == id
+		})
+	}
+	for i := range int64(8) {
+		name.lead(c.Replica(1))
+		_, err := past.ExecContext(limit(t), "UPDATE authors_b SET id = $1", i+1)
+		require.NoError(t, err)
+		ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
+		sees(ctx, "replica2", i+1)
+		name.lead(c.Replica(0))
+		sees(readsplit.WithSession(context.Background(), readsplit.NewSession()), "replica1", 0)
+		for range 3 {
+			row := read(ctx)
+			require.Equal(t, i+1, row.ID, "on %s", row.Server)
+			require.Equal(t, "primary", row.Server, "nobody else has it")
 		}
-		all.Wait()
-	})
-	t.Logf("%v", by)
-	// A replica may show a commit that is flushed on the primary a moment before the
-	// primary does: that is not promised, whatever the replica's name.
-	delete(back, "replica2 to primary")
-	assert.Empty(t, back)
-	assert.Positive(t, by["replica1"])
-	assert.GreaterOrEqual(t, by["replica2"], 80)
+	}
 }
 
 // A preload is not older than its parent, though another server may serve it.
@@ -299,29 +308,44 @@ func TestBalancedNamePreload(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			var without, moved atomic.Int64
+			read := func() error {
+				var row authorB
+				err := d.WithContext(mark(context.Background())).Preload("Books").Take(&row).Error
+				if err == nil && row.ID > 0 {
+					moved.Add(1)
+					if len(row.Books) == 0 {
+						without.Add(1)
+					}
+				}
+				return err
+			}
 			moving(t, d, func() {
-				var all sync.WaitGroup
-				for range 8 {
-					all.Go(func() {
-						for range 40 {
-							var row authorB
-							if err := d.WithContext(mark(context.Background())).Preload("Books").Take(&row).Error; err != nil {
-								t.Errorf("read: %v", err)
-								return
-							}
-							if row.ID > 0 {
-								moved.Add(1)
-								if len(row.Books) == 0 {
-									without.Add(1)
+				// At the same time, or all of them get the connection that was used last.
+				eventually(t, "a row that has moved", func() bool {
+					var all sync.WaitGroup
+					for range 8 {
+						all.Go(func() {
+							for range fewer(40, 12) {
+								if err := read(); err != nil {
+									t.Errorf("read: %v", err)
+									return
 								}
 							}
-						}
-					})
-				}
-				all.Wait()
+						})
+					}
+					all.Wait()
+					return moved.Load() > 0
+				})
 			})
 			assert.Zero(t, without.Load(), "orders without their lines")
-			assert.Positive(t, moved.Load())
 		})
 	}
+}
+
+// fewer is n, or few with -short.
+func fewer(n, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return n
 }
