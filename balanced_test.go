@@ -198,6 +198,32 @@ func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
 	}
 }
 
+// Explain says that a read would find out behind the name what it is shown, and asks
+// nobody.
+func TestExplainOfABalancedName(t *testing.T) {
+	c := cluster(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	d := newDB(t, c, in, configured(longNews), oneReplica(c.Replica(0), database, name.port(), "", declared))
+	counters(t, d, 2)
+	replicasServe(t, d.DB)
+	find := func(tx *gorm.DB) *gorm.DB { return tx.Table("counters").Find(&[]map[string]any{}) }
+	before := d.plugin.Status()
+	s := explained(t, nobody(), d.DB, find)[0]
+	assert.Equal(t, []string{"ro", "primary"}, s.Servers)
+	require.NotEmpty(t, s.Before)
+	assert.Contains(t, s.Before[len(s.Before)-1], "would ask the server that its connection to ro leads to")
+	s = explained(t, readsplit.AnyReplica(nobody()), d.DB, find)[0]
+	assert.Equal(t, []string{"ro"}, s.Servers)
+	assert.Empty(t, s.Before)
+	s = explained(t, readsplit.Fresh(nobody()), d.DB, find)[0]
+	assert.Equal(t, []string{"primary"}, s.Servers)
+	assert.Empty(t, s.Before)
+	after := d.plugin.Status()
+	assert.Equal(t, before.Replicas[0].Reads, after.Replicas[0].Reads)
+	assert.Equal(t, before.Replicas[0].Pool.OpenConnections, after.Replicas[0].Pool.OpenConnections)
+}
+
 // moving counts up past the plugin, an order and its lines together, while f runs.
 func moving(t testing.TB, d *testDB, f func()) {
 	t.Helper()

@@ -189,3 +189,26 @@ func (f fieldTest) poolMaxIdleTime(t *testing.T) {
 	eventually(t, "idle connections to be closed", func() bool { return open(changed) == 0 })
 	assert.Positive(t, open(base))
 }
+
+// What is stated of a server counts where it does not tell its position, and for
+// nothing where it does.
+func (f fieldTest) statedLag(t *testing.T) {
+	with := reader(t, f.c, f.database, "")
+	require.NoError(t, f.c.WaitCaughtUp(limit(t)))
+	said := func(with string, lag time.Duration) readsplit.ServerStatus {
+		d := newDB(t, f.c, inDatabase(f.database), as(f.c, f.database, with, lag))
+		eventually(t, "both servers to have answered", func() bool {
+			s := d.plugin.Status()
+			return !s.Primary.Sampled.IsZero() && s.Replicas[0].Up
+		})
+		return d.plugin.Status().Replicas[0]
+	}
+	base, changed, told := said(with, 0), said(with, time.Second), said("", time.Second)
+	assert.True(t, base.NoPosition)
+	assert.False(t, base.LagKnown)
+	assert.True(t, changed.LagKnown)
+	assert.GreaterOrEqual(t, changed.Lag, time.Second)
+	assert.Equal(t, time.Second, changed.StatedLag)
+	assert.False(t, told.NoPosition)
+	assert.Zero(t, told.StatedLag)
+}

@@ -160,7 +160,7 @@ func TestParseConnect(t *testing.T) {
 // Whatever a server or a proxy in between answers must not panic.
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
-		"", primaryText, standbyText, "c1 0/1 0/1 f", "r1 t 0/1", "k1 on t 0/1 1 1 - -", checkText, briefText, "x1 1 2 3 4 5 6", "s1 " + strings.Repeat("- ", 20) + "/",
+		"", primaryText, standbyText, "c1 0/1 0/1 f", "r1 t 0/1", "k1 on t 0/1 1 1 - -", checkText, briefText, bareText, "x1 1 2 3 4 5 6", "s1 " + strings.Repeat("- ", 20) + "/",
 	} {
 		f.Add(s)
 	}
