@@ -95,6 +95,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.Replicas[9].Pool.MaxIdle is -2",
 		"Config.Replicas[10].Weight is 1048577: it must be 1048576 or less",
 		"Config.Replicas[11].StatedLag is -1ns: it must be positive",
+		"Config.Replicas[12].StatedLag is 1h0m0s and Config.StickyWindow is 1ms, shorter than StatedLag + MaxSampleAge, 1h0m1s",
 		"Config.Spill: readsplit: Spill.InFlight is -2", "Spill.Latency is -2ns", "Spill.Lag is -1s",
 		"Config.Default is 7",
 		"Config.MaxLag is -2ns",
