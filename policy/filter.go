@@ -46,32 +46,56 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	var out outcome
 	sc.n = 0
 	n := len(in.s.Replicas)
-	turn := in.q.Ticket
-	if in.q.Affinity != 0 {
-		turn = in.q.Affinity // the same replicas are offered to all its reads
+	i, looks := offered(in.q, n), n
+	if only := in.q.Only; only != 0 && t == nil {
+		if n > 1 || only != 1 {
+			out.objection = ReasonFailedThisRead // what is said of all the others
+		}
+		if i, looks = only-1, 1; i < 0 || i >= n {
+			return out
+		}
 	}
-	i := first(turn, n)
-	for range n {
+	far := in.strangers(n)
+	columns, prepared := scan{}, false
+	if t == nil {
+		columns, prepared = d.columnsFor(in)
+	}
+	for range looks {
 		if sc.n == MaxCandidates && t == nil {
 			break
 		}
 		r := &in.s.Replicas[i]
-		reason := d.judge(in, r, i)
+		reason, known := ReasonNone, false
+		if prepared {
+			reason, known = columns.judge(in.q, r, i)
+		}
+		if !known {
+			reason = d.judge(in, r, i)
+		}
 		if t != nil {
 			t.replica(d, in, r, i, reason)
 		}
 		switch {
-		case reason == ReasonNone && sc.n < MaxCandidates:
+		case reason != ReasonNone:
+			if telling[reason] > telling[out.objection] {
+				out.objection = reason
+			}
+		case sc.n == MaxCandidates:
+		case n <= MaxCandidates || in.q.Zone == "" || r.Zone == in.q.Zone:
 			sc.add(in, r, i)
-		case telling[reason] > telling[out.objection]:
-			out.objection = reason
+		case far > 0:
+			far--
+			sc.add(in, r, i)
 		}
-		switch {
-		case reason == ReasonBehindSession && in.canWait(r):
-			out.canWait = true
-		case reason == ReasonSlowStart:
+		switch reason {
+		case ReasonBehindSession:
+			out.canWait = out.canWait || in.canWait(r)
+			if prepared && columns.hopeless(in, &out) {
+				return out
+			}
+		case ReasonSlowStart:
 			out.slow = true
-		case reason == ReasonEjected:
+		case ReasonEjected:
 			out.ejected = true
 		}
 		if i++; i == n {
@@ -81,13 +105,41 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	return out
 }
 
-// first is the replica that is judged first: the first one, unless there are
+// offered is the replica that is judged first: the first one, unless there are
 // more than can be offered to a balancer.
-func first(ticket uint64, replicas int) int {
+func offered(q *Query, replicas int) int {
 	if replicas <= MaxCandidates {
 		return 0
 	}
-	return int((ticket - ticket%MaxCandidates) % uint64(replicas))
+	turn := q.Ticket
+	if q.Affinity != 0 {
+		turn = q.Affinity // the same replicas are offered to all its reads
+	}
+	if q.Zone != "" {
+		// Fewer than MaxCandidates of those that follow are offered, so that steps of
+		// that many could pass over the same ones each time.
+		return int(mix(turn/MaxCandidates) % uint64(replicas))
+	}
+	return int((turn - turn%MaxCandidates) % uint64(replicas))
+}
+
+// strangers is how many replicas of other zones are offered at most: without a bound
+// the first MaxCandidates of many replicas may all be of other zones, and every read
+// leave its own although that could serve it. Where the zone has none, as many as
+// there are.
+func (in *input) strangers(replicas int) int {
+	if in.q.Zone == "" || replicas <= MaxCandidates {
+		return MaxCandidates
+	}
+	if c := in.s.columns; c != nil && slices.Contains(c.zones, in.q.Zone) {
+		return MaxCandidates / 4
+	}
+	for i := range in.s.Replicas {
+		if r := &in.s.Replicas[i]; r.Zone == in.q.Zone && !r.Gone {
+			return MaxCandidates / 4
+		}
+	}
+	return MaxCandidates
 }
 
 func (sc *scratch) add(in *input, r *Replica, index int) {

@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/readsplit/readsplit/lsn"
+)
+
+// columns are what a decision looks at first, of all replicas: few bytes of each, side
+// by side. A thousand replicas that all lack a session's position would else cost
+// every read after a write a thousand times all the rules. They say nothing that
+// [Decider.judge] would not say; whatever is out of the ordinary is left to it.
+type columns struct {
+	of      *Replica // &Snapshot.Replicas[0], when they were made
+	base    time.Time
+	history lsn.History
+	zones   []string // of the replicas that are there, the first mostZones of them
+	list    []column
+
+	furthest lsn.LSN       // that any of list has
+	quickest time.Duration // to catch up
+	odd      int           // how many are left to judge
+}
+
+// column is one replica. The times are nanoseconds since columns.base.
+type column struct {
+	applied  lsn.LSN
+	sampled  int64
+	replayed int64 // less the margin: now minus this is its lag
+	settled  int64 // when it was ejected until, or came back
+	catchUp  time.Duration
+	fixed    Reason // what is said against it whatever is asked, and whenever
+	odd      bool
+	waits    bool // it is worth waiting for, if catchUp is short enough
+}
+
+// Prepare makes decisions over s quicker, and changes none: without it each replica is
+// judged by all rules, one after the other. It is for whoever publishes a Snapshot, is
+// called once, by one goroutine, before s is shared, and s must not be changed
+// afterwards. now is the clock of the decisions that follow.
+func (s *Snapshot) Prepare(now time.Time) {
+	n := len(s.Replicas)
+	if n == 0 {
+		s.columns = nil
+		return
+	}
+	c := &columns{of: &s.Replicas[0], base: now, history: s.Primary.Position.History, list: make([]column, n), quickest: math.MaxInt64}
+	for i := range s.Replicas {
+		c.add(&c.list[i], &s.Replicas[i])
+	}
+	s.columns = c
+}
+
+func (c *columns) add(to *column, r *Replica) {
+	if !r.Gone && len(c.zones) < mostZones && !slices.Contains(c.zones, r.Zone) {
+		c.zones = append(c.zones, r.Zone)
+	}
+	to.fixed = r.fixed()
+	if to.fixed != ReasonNone {
+		return
+	}
+	var ok [3]bool
+	to.sampled, ok[0] = c.since(r.Sampled)
+	to.replayed, ok[1] = c.since(r.ReplayedAt)
+	to.settled, ok[2] = c.settledAt(r)
+	plain := r.Role == RoleStandby && !r.Balanced && r.Applied.LSN != 0 && r.Applied.History == c.history &&
+		!c.history.Zero() && r.Margin < time.Hour && ok == [3]bool{true, true, true}
+	if !plain {
+		to.odd = true
+		c.odd++
+		return
+	}
+	to.replayed -= int64(max(r.Margin, 0))
+	to.applied, to.catchUp, to.waits = r.Applied.LSN, r.CatchUp, !r.Paused
+	c.furthest = max(c.furthest, to.applied)
+	if to.waits {
+		c.quickest = min(c.quickest, to.catchUp)
+	}
+}
+
+// fixed is the first objection against r that depends on nothing but r.
+func (r *Replica) fixed() Reason {
+	if reason := ruleDrained(r); reason != ReasonNone {
+		return reason
+	}
+	if reason := ruleRole(r); reason != ReasonNone {
+		return reason
+	}
+	return ruleUp(r)
+}
+
+// farthest is how far from base a time may be to be a column's: so far that sums of
+// them do not overflow.
+const farthest = int64(math.MaxInt64 / 8)
+
+// since is t as nanoseconds since base; ok is false where a decision might see another
+// distance between its clock and t.
+func (c *columns) since(t time.Time) (ns int64, ok bool) {
+	ns = int64(t.Sub(c.base))
+	return ns, !t.IsZero() && ns > -farthest && ns < farthest && monotonic(t) == monotonic(c.base)
+}
+
+// monotonic reports whether t has a monotonic reading: between two times of which one
+// has none, a step of the wall clock counts.
+func monotonic(t time.Time) bool { return t != t.Round(0) } //nolint:staticcheck // the reading is what is compared
+
+// settledAt is when the later of r's ejection and its absence ended.
+func (c *columns) settledAt(r *Replica) (ns int64, ok bool) {
+	ns, ok = -farthest, true
+	for _, t := range [...]time.Time{r.EjectedUntil, r.Since} {
+		if t.IsZero() {
+			continue
+		}
+		at, sane := c.since(t)
+		ns, ok = max(ns, at), ok && sane
+	}
+	return ns, ok
+}
+
+const mostZones = 64
+
+// scan is one decision's look at columns.
+type scan struct {
+	*columns
+	now, maxAge, bound, slow int64
+	need                     lsn.LSN
+}
+
+// columnsFor returns the columns of in's snapshot where they can answer for the rules.
+func (d *Decider) columnsFor(in *input) (scan, bool) {
+	c, q := in.s.columns, in.q
+	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer {
+		return scan{}, false
+	}
+	now, ok := c.since(in.now)
+	s := scan{columns: c, now: now, maxAge: int64(d.limits.MaxSampleAge), bound: int64(in.bound), slow: int64(max(d.limits.SlowStart, 0))}
+	if q.boundless() || in.lifted {
+		s.bound = math.MaxInt64
+	}
+	if !q.Need.Zero() && q.Mode != AnyReplica {
+		s.need = q.Need.LSN
+		ok = ok && s.need != 0 && q.Need.History == c.history
+	}
+	return s, ok && s.slow < farthest
+}
+
+// judge is what [Decider.judge] says of r, which is replica i; known is false where
+// that has to be asked.
+func (s *scan) judge(q *Query, r *Replica, i int) (reason Reason, known bool) {
+	c := &s.list[i]
+	if q.Group != "" && q.Exclude == 0 {
+		if reason := ruleGroup(q, r); reason != ReasonNone {
+			return reason, true
+		}
+	}
+	switch {
+	case q.Exclude>>(uint(i)%64)&1 != 0, q.Group != "" && q.Exclude != 0:
+		return ReasonNone, false
+	case c.fixed != ReasonNone:
+		return c.fixed, true
+	case c.odd, s.now-c.settled < s.slow: // ejected, or coming back
+		return ReasonNone, false
+	case s.now-c.sampled > s.maxAge:
+		return ReasonOldNews, true
+	case s.now-c.replayed > s.bound:
+		return ReasonLagging, true
+	case c.applied < s.need:
+		return ReasonBehindSession, true
+	}
+	return ReasonNone, true
+}
+
+// hopeless reports whether nobody that is still to be looked at can change what out
+// says: the session's position is beyond what anybody has.
+func (s *scan) hopeless(in *input, out *outcome) bool {
+	return !in.s.Primary.Lost && s.need > s.furthest && s.odd == 0 && out.objection == ReasonBehindSession &&
+		(out.canWait || in.left < s.quickest || in.left <= 0)
+}
