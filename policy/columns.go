@@ -126,6 +126,7 @@ type scan struct {
 	*columns
 	now, maxAge, bound, slow int64
 	need                     lsn.LSN
+	asked                    bool // rules about the query have to be asked
 }
 
 // columnsFor returns the columns of in's snapshot where they can answer for the rules.
@@ -136,6 +137,7 @@ func (d *Decider) columnsFor(in *input) (scan, bool) {
 	}
 	now, ok := c.since(in.now)
 	s := scan{columns: c, now: now, maxAge: int64(d.limits.MaxSampleAge), bound: int64(in.bound), slow: int64(max(d.limits.SlowStart, 0))}
+	s.asked = q.Exclude != 0 || q.Group != ""
 	if q.boundless() || in.lifted {
 		s.bound = math.MaxInt64
 	}
@@ -146,35 +148,64 @@ func (d *Decider) columnsFor(in *input) (scan, bool) {
 	return s, ok && s.slow < farthest
 }
 
-// judge is what [Decider.judge] says of r, which is replica i; known is false where
-// that has to be asked.
-func (s *scan) judge(q *Query, r *Replica, i int) (reason Reason, known bool) {
-	c := &s.list[i]
-	if q.Group != "" && q.Exclude == 0 {
-		if reason := ruleGroup(q, r); reason != ReasonNone {
-			return reason, true
+// pass goes over replicas that are known not to serve in, notes what is said against
+// them in out, and returns the place of the first that may serve it or has to be judged
+// by the rules, how many of looks are left with that one, and whether it may serve.
+// With none left there is none.
+func (s *scan) pass(in *input, i, looks int, out *outcome) (at, left int, may bool) {
+	var behind, lagging, old bool
+	list, now := s.list, s.now
+	fixed := ReasonNone
+	for ; looks > 0; looks-- {
+		c := &list[i]
+		if s.asked && s.ask(in, i) {
+			break
+		}
+		if c.fixed != ReasonNone {
+			if telling[c.fixed] > telling[fixed] {
+				fixed = c.fixed
+			}
+		} else if c.odd || now-c.settled < s.slow { // ejected, or coming back
+			break
+		} else if now-c.sampled > s.maxAge {
+			old = true
+		} else if now-c.replayed > s.bound {
+			lagging = true
+		} else if c.applied < s.need {
+			behind = true
+			out.canWait = out.canWait || c.waits && in.left > 0 && c.catchUp <= in.left
+			if s.need > s.furthest && s.hopeless(in, out.canWait) {
+				looks = 0
+				break
+			}
+		} else {
+			may = true
+			break
+		}
+		if i++; i == len(list) {
+			i = 0
 		}
 	}
+	out.bounded = out.bounded || lagging
+	out.object(fixed)
 	switch {
-	case q.Exclude>>(uint(i)%64)&1 != 0, q.Group != "" && q.Exclude != 0:
-		return ReasonNone, false
-	case c.fixed != ReasonNone:
-		return c.fixed, true
-	case c.odd, s.now-c.settled < s.slow: // ejected, or coming back
-		return ReasonNone, false
-	case s.now-c.sampled > s.maxAge:
-		return ReasonOldNews, true
-	case s.now-c.replayed > s.bound:
-		return ReasonLagging, true
-	case c.applied < s.need:
-		return ReasonBehindSession, true
+	case behind:
+		out.object(ReasonBehindSession)
+	case lagging:
+		out.object(ReasonLagging)
+	case old:
+		out.object(ReasonOldNews)
 	}
-	return ReasonNone, true
+	return i, looks, may
 }
 
-// hopeless reports whether nobody that is still to be looked at can change what out
-// says: the session's position is beyond what anybody has.
-func (s *scan) hopeless(in *input, out *outcome) bool {
-	return !in.s.Primary.Lost && s.need > s.furthest && s.odd == 0 && out.objection == ReasonBehindSession &&
-		(out.canWait || in.left < s.quickest || in.left <= 0)
+// ask reports whether the rules have to be asked because of what in asks for.
+func (s *scan) ask(in *input, i int) bool {
+	return in.q.Exclude>>(uint(i)%64)&1 != 0 || ruleGroup(in.q, &in.s.Replicas[i]) != ReasonNone
+}
+
+// hopeless reports whether nobody that is still to be looked at can change what is
+// decided: the session's position is beyond what anybody has.
+func (s *scan) hopeless(in *input, canWait bool) bool {
+	return s.odd == 0 && !in.s.Primary.Lost && (canWait || in.left < s.quickest)
 }

@@ -39,6 +39,7 @@ type outcome struct {
 	slow      bool   // some replica has nothing against it but its slow start
 	ejected   bool   // some replica was left out because it is ejected
 	canWait   bool   // some replica only lacks the session's position, and may reach it in time
+	bounded   bool   // some replica was left out because of a bound on staleness
 }
 
 // filter judges the replicas and leaves those without an objection in sc.
@@ -60,16 +61,18 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	if t == nil {
 		columns, prepared = d.columnsFor(in)
 	}
-	for range looks {
+	for ; looks > 0; looks-- {
 		if sc.n == MaxCandidates && t == nil {
 			break
 		}
-		r := &in.s.Replicas[i]
-		reason, known := ReasonNone, false
+		reason, may := ReasonNone, false
 		if prepared {
-			reason, known = columns.judge(in.q, r, i)
+			if i, looks, may = columns.pass(in, i, looks, &out); looks == 0 {
+				break
+			}
 		}
-		if !known {
+		r := &in.s.Replicas[i]
+		if !may {
 			reason = d.judge(in, r, i)
 		}
 		if t != nil {
@@ -77,9 +80,7 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 		}
 		switch {
 		case reason != ReasonNone:
-			if telling[reason] > telling[out.objection] {
-				out.objection = reason
-			}
+			out.object(reason)
 		case sc.n == MaxCandidates:
 		case n <= MaxCandidates || in.q.Zone == "" || r.Zone == in.q.Zone:
 			sc.add(in, r, i)
@@ -90,9 +91,6 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 		switch reason {
 		case ReasonBehindSession:
 			out.canWait = out.canWait || in.canWait(r)
-			if prepared && columns.hopeless(in, &out) {
-				return out
-			}
 		case ReasonSlowStart:
 			out.slow = true
 		case ReasonEjected:
@@ -103,6 +101,14 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 		}
 	}
 	return out
+}
+
+// object notes an objection against one replica.
+func (out *outcome) object(reason Reason) {
+	if telling[reason] > telling[out.objection] {
+		out.objection = reason
+	}
+	out.bounded = out.bounded || reason.bounds()
 }
 
 // offered is the replica that is judged first: the first one, unless there are
