@@ -82,6 +82,7 @@ type replica struct {
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
+	hurry    bool          // somebody waits for the answer
 }
 
 func (r *replica) wake() {
@@ -103,6 +104,7 @@ func (r *replica) run(rng *rand.Rand) {
 		case <-r.ctx.Done():
 			return
 		case <-r.poke:
+			r.hurry = true
 			if early := r.early(); !early.IsZero() {
 				if early.Before(due) {
 					due = early
@@ -124,8 +126,10 @@ func (r *replica) run(rng *rand.Rand) {
 				regular = time.Now() // the server may only have restarted
 			}
 		} else {
+			r.hurry = true
 			r.samplePosition()
 		}
+		r.hurry = false
 		next := time.Until(regular)
 		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
 			next = min(next, poll)
@@ -287,7 +291,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 			note(StateUp)
 		}
 	}
-	r.publish()
+	r.publishLater()
 	return events
 }
 
