@@ -23,6 +23,8 @@ type source struct {
 	// closer is a pool that was opened for the source alone.
 	closer func() error
 	opened time.Time // when conn was opened, or was to be renewed and could not be
+	// dialing is a connection that is being opened; nil: none is.
+	dialing *dialing
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
@@ -44,7 +46,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 			defer cancel()
 		}
 	}
-	conn, err := s.dialer.db.Conn(ctx)
+	conn, fresh, err := s.open(ctx)
 	s.opened = time.Now()
 	if err != nil {
 		if old != nil {
@@ -54,7 +56,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	}
 	s.drop()
 	s.conn = conn
-	return true, nil
+	return fresh, nil
 }
 
 // Renew implements monitor.Renewer.
@@ -153,6 +155,14 @@ func (s *source) Nudge(ctx context.Context) error {
 
 // Close implements monitor.Source.
 func (s *source) Close() error {
+	if d := s.dialing; d != nil {
+		d.cancel()
+		<-d.done
+		s.dialing = nil
+		if d.conn != nil {
+			_ = d.conn.Close()
+		}
+	}
 	s.drop()
 	if s.closer != nil {
 		return s.closer()

@@ -45,6 +45,8 @@ type replica struct {
 	asks   ConflictSource // nil: the source cannot
 	health health
 
+	distance distance
+
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
 	conflicts   lsn.Conflicts
@@ -189,6 +191,9 @@ func (r *replica) sampleFull() {
 		r.failed(err)
 		return
 	}
+	if !fresh {
+		r.distance.took(time.Since(began))
+	}
 	r.alive()
 	r.m.mu.Lock()
 	events := append(r.take(began, s, fresh || r.renew == nil), r.see(time.Now())...)
@@ -211,6 +216,7 @@ func (r *replica) samplePosition() {
 		r.sampleFull()
 		return
 	}
+	r.distance.took(time.Since(began))
 	r.alive()
 	r.m.mu.Lock()
 	s := r.sample

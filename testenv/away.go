@@ -53,3 +53,6 @@ func (a *Away) URLFor(database string) string {
 
 // Close ends the connections and returns when nothing is left of them.
 func (a *Away) Close() { a.relay.close() }
+
+// Port is where the way begins, on 127.0.0.1.
+func (a *Away) Port() int { return a.relay.port() }
