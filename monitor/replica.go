@@ -133,12 +133,13 @@ func (r *replica) run(rng *rand.Rand) {
 		}
 		r.hurry = false
 		next := time.Until(regular)
-		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
+		if waiting, wanted, lacks := r.wanted(); waiting && wanted && r.distance.is() <= farWait {
 			next = min(next, poll)
 			poll = min(poll+poll/2, pollMost)
 		} else if wanted {
-			// Nobody waits: it is only measured, to a quarter of what it takes.
-			next = min(next, max(pollMost, lacks/4))
+			// Nobody waits, or nobody can wait for an answer from so far away: it is only
+			// measured, to a quarter of what it takes.
+			next = min(next, max(pollMost, lacks/4, r.distance.is()))
 		} else {
 			poll = pollFirst
 		}
