@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
@@ -67,6 +68,35 @@ func TestRegionReadsItsWrites(t *testing.T) {
 		require.Equal(t, policy.ReasonCaughtUp, reason(t, tx))
 	}
 	away.Set(0)
+}
+
+// TestNearApplicationLeavesFarReplicasAlone: beside the primary, a replica in another
+// zone serves nothing while one of the application's own does or the primary must.
+func TestNearApplicationLeavesFarReplicasAlone(t *testing.T) {
+	c := cluster(t)
+	away, err := c.Replica(1).Away(50 * time.Millisecond)
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	d := newDB(t, c, configured(func(c *readsplit.Config) {
+		c.MaxLag, c.MaxSampleAge, c.SampleTimeout = time.Minute, 20*time.Second, 10*time.Second
+		c.Zone, c.Spill = "here", policy.Spill{InFlight: -1, Latency: -1}
+		c.Replicas[0].Zone, c.Replicas[1].Zone = "here", "there"
+		far := c.Replicas[1].Dialector.(*postgres.Dialector)
+		far.Config.DSN += fmt.Sprintf(" port=%d", away.Port())
+	}))
+	counters(t, d, 1)
+	far := func() uint64 { return d.plugin.Status().Replicas[1].Reads }
+	eventually(t, "the near replica serves", func() bool { return served(t, d.WithContext(readsplit.Stale(context.Background()))) == "replica1" })
+	before := far()
+	for n := range 100 {
+		db := d.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))
+		if n%4 == 0 {
+			require.NoError(t, db.Exec("UPDATE counters SET n = n + 1 WHERE id = 0").Error)
+		}
+		require.NotEqual(t, "replica2", served(t, db))
+	}
+	require.Equal(t, before, far())
+	require.True(t, d.plugin.Status().Replicas[1].Up, "it is known, and far away")
 }
 
 // TestPrimaryFartherThanATimeout: to connect takes several ways there and back, longer

@@ -43,7 +43,7 @@ func (m *Monitor) Foresee(n uint64) {
 // all the same.
 func (m *Monitor) comesBy(n uint64, until time.Time) bool {
 	takes := m.primary.distance.is()
-	takes -= takes / 4
+	takes -= takes / 16
 	if takes <= 0 {
 		return true
 	}

@@ -45,7 +45,7 @@ func (l *lab) furnish(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = db.Exec("CREATE TABLE users (id int PRIMARY KEY, n bigint NOT NULL); ").Error
+	err = db.Exec("CREATE TABLE users (id int PRIMARY KEY, n bigint NOT NULL)").Error
 	if err == nil {
 		err = db.Exec("INSERT INTO users SELECT i, 0 FROM generate_series(0, 9999) i").Error
 	}
@@ -115,7 +115,7 @@ func (l *lab) plain() (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &form{"plain GORM, the primary alone", func() (*gorm.DB, func(time.Time) *gorm.DB) {
+	return &form{"plain GORM", func() (*gorm.DB, func(time.Time) *gorm.DB) {
 		return db, func(time.Time) *gorm.DB { return db }
 	}, done}, nil
 }
@@ -130,7 +130,7 @@ func (l *lab) window(length time.Duration) (*form, error) {
 	if err != nil {
 		return nil, errors.Join(err, first())
 	}
-	return &form{fmt.Sprintf("a window of %v after a write", length), func() (*gorm.DB, func(time.Time) *gorm.DB) {
+	return &form{fmt.Sprintf("a window of %v", length), func() (*gorm.DB, func(time.Time) *gorm.DB) {
 		return primary, func(wrote time.Time) *gorm.DB {
 			if time.Since(wrote) < length {
 				return primary
@@ -153,17 +153,13 @@ func (l *lab) readsplit() (*form, error) {
 			{Name: "replica2", Zone: "there", Dialector: postgres.Open(l.far.DSNFor(database))},
 		},
 	})
-	began := time.Now()
 	if err := db.Use(plugin); err != nil {
 		return nil, errors.Join(err, done())
 	}
-	fmt.Printf("db.Use took %v\n", time.Since(began).Round(time.Millisecond))
 	return &form{"readsplit", func() (*gorm.DB, func(time.Time) *gorm.DB) {
 		db := db.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))
 		return db, func(time.Time) *gorm.DB { return db }
 	}, func() error {
-		st := plugin.Status()
-		fmt.Printf("%+v\n", st.Reasons)
 		return errors.Join(plugin.Close(context.Background()), done())
 	}}, nil
 }
