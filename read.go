@@ -305,10 +305,9 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		}
 		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
-	if parent != nil && (parent.at == nil || parent.at.index >= 64) {
+	if parent != nil && parent.at == nil {
 		parent = nil
 	}
-	anywhere := q.Exclude
 	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
@@ -340,15 +339,15 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 	}
 	refreshed := false
 	for {
-		q.Exclude = anywhere
+		q.Only = 0
 		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
 			// A child is read where its parent was. On another replica, and on one that
 			// came back in an older state, it might not see what its parent has seen: an
 			// order without its lines.
-			q.Exclude |= ^(uint64(1) << parent.at.index)
+			q.Only = parent.at.index + 1
 		}
 		d := rt.ruling(&q.Query, snap, now)
-		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
+		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
 		}
@@ -399,7 +398,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 // not at all.
 func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now time.Time) bool {
 	alone := q.Query
-	alone.Exclude |= ^(uint64(1) << parent.at.index)
+	alone.Only = parent.at.index + 1
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
 		rt.ruling(&alone, snap, now).Target == policy.ToReplica
 }

@@ -30,6 +30,8 @@ type source struct {
 	async  bool      // what the newest sample said
 	key    int       // the process that the server named, see keyPID
 	opened time.Time // when conn was opened, or was to be renewed and could not be
+	// dialing is a connection that is being opened; nil: none is.
+	dialing *dialing
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
@@ -53,7 +55,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 			defer cancel()
 		}
 	}
-	conn, err := s.dialer.db.Conn(ctx)
+	conn, fresh, err := s.open(ctx)
 	s.opened = time.Now()
 	if err != nil {
 		if old != nil {
@@ -70,7 +72,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 		}
 		return nil
 	})
-	return true, nil
+	return fresh, nil
 }
 
 // Renew implements monitor.Renewer.
@@ -201,6 +203,14 @@ func (s *source) Nudge(ctx context.Context) error {
 
 // Close implements monitor.Source.
 func (s *source) Close() error {
+	if d := s.dialing; d != nil {
+		d.cancel()
+		<-d.done
+		s.dialing = nil
+		if d.conn != nil {
+			_ = d.conn.Close()
+		}
+	}
 	s.drop()
 	if s.closer != nil {
 		return s.closer()

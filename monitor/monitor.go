@@ -20,10 +20,12 @@ type Monitor struct {
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	primary  primary
 
-	mu   sync.Mutex    // guards what follows and each replica's shared state
-	news chan struct{} // closed at the next publication; nil while nobody waits
-	want want
-	turn int // whose turn it is among equally quick replicas
+	mu        sync.Mutex    // guards what follows and each replica's shared state
+	news      chan struct{} // closed at the next publication; nil while nobody waits
+	want      want
+	turn      int              // whose turn it is among equally quick replicas
+	published time.Time        // when the snapshot was
+	late      map[int]struct{} // places whose news are not in it yet, see publishLater
 
 	start, stop sync.Once
 	ctx         context.Context
@@ -33,7 +35,7 @@ type Monitor struct {
 
 // New returns a Monitor that does nothing until [Monitor.Start].
 func New(cfg Config) *Monitor {
-	m := &Monitor{cfg: cfg}
+	m := &Monitor{cfg: cfg, late: make(map[int]struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -45,6 +47,7 @@ func New(cfg Config) *Monitor {
 		s.Replicas = append(s.Replicas, r.view())
 	}
 	m.replicas.Store(&all)
+	s.Prepare(time.Now())
 	m.snap.Store(s)
 	return m
 }
@@ -138,6 +141,12 @@ func (m *Monitor) publish(change func(s *policy.Snapshot)) {
 	old := m.snap.Load()
 	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
 	change(s)
+	for i := range m.late {
+		s.Replicas[i] = m.all()[i].view()
+	}
+	clear(m.late)
+	m.published = time.Now()
+	s.Prepare(m.published)
 	m.snap.Store(s)
 	if m.news != nil {
 		close(m.news)

@@ -33,6 +33,9 @@ type primary struct {
 	poke   chan struct{}
 	again  chan struct{} // ask everything at once
 
+	distance distance
+	asking   atomic.Pointer[asking] // nil: nothing is asked just now
+
 	lastStart time.Time // of any question
 	fails     int
 	block     uint64
@@ -175,7 +178,12 @@ func (m *Monitor) samplePrimary() {
 	n := m.captures.begin()
 	began := time.Now()
 	m.primary.lastStart = began
-	s, _, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(&asking{n, began})
+	s, fresh, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && !fresh {
+		m.primary.distance.took(time.Since(began))
+	}
 	if err == nil && s.InRecovery {
 		err = errPrimaryInRecovery
 	}
@@ -205,7 +213,12 @@ func (m *Monitor) capture() {
 	m.mu.Unlock()
 	n := m.captures.begin()
 	began := time.Now()
+	m.primary.asking.Store(&asking{n, began})
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && connected {
+		m.primary.distance.took(time.Since(began))
+	}
 	if m.cfg.OnCapture != nil && (connected || err != nil) {
 		m.cfg.OnCapture(began, err)
 	}

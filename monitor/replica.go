@@ -45,6 +45,8 @@ type replica struct {
 	asks   ConflictSource // nil: the source cannot
 	health health
 
+	distance distance
+
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
 	conflicts   lsn.Conflicts
@@ -85,6 +87,7 @@ type replica struct {
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
+	hurry    bool          // somebody waits for the answer
 }
 
 func (r *replica) wake() {
@@ -106,6 +109,7 @@ func (r *replica) run(rng *rand.Rand) {
 		case <-r.ctx.Done():
 			return
 		case <-r.poke:
+			r.hurry = true
 			if early := r.early(); !early.IsZero() {
 				if early.Before(due) {
 					due = early
@@ -127,15 +131,18 @@ func (r *replica) run(rng *rand.Rand) {
 				regular = time.Now() // the server may only have restarted
 			}
 		} else {
+			r.hurry = true
 			r.samplePosition()
 		}
+		r.hurry = false
 		next := time.Until(regular)
-		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
+		if waiting, wanted, lacks := r.wanted(); waiting && wanted && r.distance.is() <= farWait {
 			next = min(next, poll)
 			poll = min(poll+poll/2, pollMost)
 		} else if wanted {
-			// Nobody waits: it is only measured, to a quarter of what it takes.
-			next = min(next, max(pollMost, lacks/4))
+			// Nobody waits, or nobody can wait for an answer from so far away: it is only
+			// measured, to a quarter of what it takes.
+			next = min(next, max(pollMost, lacks/4, r.distance.is()))
 		} else {
 			poll = pollFirst
 		}
@@ -188,6 +195,9 @@ func (r *replica) sampleFull() {
 		r.failed(err)
 		return
 	}
+	if !fresh {
+		r.distance.took(time.Since(began))
+	}
 	r.alive()
 	r.m.mu.Lock()
 	events := append(r.take(began, s, fresh || r.renew == nil), r.see(time.Now())...)
@@ -210,6 +220,7 @@ func (r *replica) samplePosition() {
 		r.sampleFull()
 		return
 	}
+	r.distance.took(time.Since(began))
 	r.alive()
 	r.m.mu.Lock()
 	s := r.sample
@@ -305,7 +316,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 			note(StateUp)
 		}
 	}
-	r.publish()
+	r.publishLater()
 	return events
 }
 

@@ -94,7 +94,7 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	case out.canWait:
 		return Decision{Target: Wait, Reason: ReasonBehindSession, Wait: in.left}
 	case s.Primary.Lost:
-		return d.lost(&in, sc, t)
+		return d.lost(&in, sc, out, t)
 	}
 	return Decision{Target: ToPrimary, Reason: d.expired(q, out.objection)}
 }
@@ -134,7 +134,7 @@ func (d *Decider) expired(q *Query, objection Reason) Reason {
 // even then: it is refused, so that the caller learns it at once and can choose.
 // Nobody's own writes are given up: a replica must have them, or the primary is
 // tried and gives its error.
-func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
+func (d *Decider) lost(in *input, sc *scratch, out outcome, t *Trace) Decision {
 	switch {
 	case in.q.AtMost != 0 && !in.q.boundless():
 		return Decision{Target: Refuse, Reason: ReasonAtMostUnproven}
@@ -143,7 +143,9 @@ func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
 	}
 	in.lifted, in.ejected, in.quick = true, true, true
 	t.lift()
-	out := d.filter(in, sc, t)
+	if t != nil || out.bounded || out.ejected || out.slow {
+		out = d.filter(in, sc, t) // else it would say the same
+	}
 	if sc.n > 0 {
 		return in.toReplica(d.pick(in, sc), ReasonPrimaryLost)
 	}

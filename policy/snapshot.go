@@ -26,6 +26,8 @@ const (
 type Snapshot struct {
 	Primary  Primary
 	Replicas []Replica
+
+	columns *columns // of Replicas; nil until Prepare
 }
 
 // Primary is what is known of the primary.

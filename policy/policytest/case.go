@@ -143,6 +143,9 @@ func (g generator) query(c *Case) policy.Query {
 	if g.one(3) {
 		q.Exclude = g.Uint64() & g.Uint64()
 	}
+	if q.Random%19 == 0 {
+		q.Only = int(q.Random % 9)
+	}
 	if g.one(15) {
 		q.Withheld = []policy.Reason{policy.ReasonKillSwitch, policy.ReasonPercent}[g.IntN(2)]
 	}

@@ -44,7 +44,7 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 	anything := q.Mode == policy.AnyReplica
 	primary := r.Role == policy.RolePrimary && r.AllowPrimary
 
-	right := q.Exclude&(1<<(i%64)) == 0 && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
+	right := q.Exclude&(1<<(i%64)) == 0 && (q.Only == 0 || q.Only == i+1) && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
 		(r.Role == policy.RoleStandby || primary)
 	right = right && (!q.KeepServer || anything || q.Held == 0 || q.Held == i+1)
 	// With nobody else left, who is ejected is tried.
