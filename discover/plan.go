@@ -21,9 +21,9 @@ type plan struct {
 
 // member is a server that was in an answer, until it is taken out.
 type member struct {
-	server Server
-	wanted Server // as the newest answer has it
-	state  state
+	server  Server
+	wanted  Server // as the newest answer has it
+	state   state
 	present bool // in the newest answer
 	// missing is since when it is not in the answers that name somebody, and misses how
 	// many of them: what names nobody has a time of its own.

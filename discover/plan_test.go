@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -194,14 +193,4 @@ func TestValidate(t *testing.T) {
 			assert.EqualError(t, x.c.Validate(), x.want)
 		}
 	}
-}
-
-// lookup asks a source.
-func lookup(t *testing.T, s Source) []Server {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	found, err := s.Lookup(ctx)
-	require.NoError(t, err)
-	return found
 }
