@@ -172,28 +172,27 @@ func (w *Watch) round(start bool) {
 	}
 	now := time.Now()
 	w.mu.Lock()
-	event := Event{At: now, Source: w.source, Start: start}
-	switch {
-	case err != nil:
+	var kinds []EventKind
+	if err != nil {
 		if w.failing.IsZero() {
-			event.Kind, event.Err, w.failing = Failed, err, now
+			kinds, w.failing = append(kinds, Failed), now
 		}
 		w.err = err
-	default:
+	} else {
 		if !w.failing.IsZero() {
-			event.Kind = Answers
+			kinds = append(kinds, Answers)
 		}
 		w.answered, w.failing, w.err = now, time.Time{}, nil
 		servers = tidied(servers, 0)
 		w.plan.answer(now, servers)
 		if len(servers) == 0 && !w.empty {
-			event.Kind = Empty
+			kinds = append(kinds, Empty)
 		}
 		w.empty = len(servers) == 0
 	}
 	w.mu.Unlock()
-	if event.Kind != "" {
-		w.tell(event)
+	for _, kind := range kinds {
+		w.tell(Event{At: now, Source: w.source, Kind: kind, Err: err, Start: start})
 	}
 	if err == nil {
 		w.apply(start)

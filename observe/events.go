@@ -83,7 +83,9 @@ type Discovery struct {
 }
 
 // Bad reports whether it is bad news.
-func (d Discovery) Bad() bool { return d.Kind != "answers" && d.Kind != "added" && d.Kind != "removing" }
+func (d Discovery) Bad() bool {
+	return d.Kind != "answers" && d.Kind != "added" && d.Kind != "removing"
+}
 
 // Token is a session token that was judged when it was joined.
 type Token struct {
