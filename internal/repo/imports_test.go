@@ -64,7 +64,7 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
-	"status": {"github.com/readsplit/readsplit", "failover", "observe", "overload", "policy"},
+	"status": {"github.com/readsplit/readsplit", "discover", "failover", "observe", "overload", "policy"},
 	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
 	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
 	"cmd/readsplit": {"doctor"},
