@@ -311,8 +311,8 @@ func TestDiscoverStandbysLeavesOutWhoOnlyKeeps(t *testing.T) {
 	where := ask[string](t, c.Primary(), "SELECT pg_current_wal_flush_lsn()::text")
 	receiver.Frontend().SendQuery(&pgproto3.Query{String: "START_REPLICATION PHYSICAL " + where})
 	require.NoError(t, receiver.Frontend().Flush())
-	eventually(t, "it to stream", func() bool {
-		return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_replication WHERE application_name = 'pg_receivewal' AND state IN ('catchup', 'streaming')") == 1
+	eventually(t, "it and both standbys to stream", func() bool {
+		return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_replication WHERE application_name = 'pg_receivewal' AND state IN ('catchup', 'streaming') OR replay_lsn IS NOT NULL AND state = 'streaming'") == 3
 	})
 	var names []string
 	_, err = discover.Standbys(discover.StandbyOptions{Primary: c.Primary().DB(), Locate: func(s discover.Standby) (discover.Server, bool) {

@@ -82,7 +82,7 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("EmptyGrace is %v, shorter than Grace, %v: an answer that names nobody would count for more than one that names others; raise it", c.EmptyGrace, d.Grace))
 	}
 	if c.Most < 0 {
-		errs = append(errs, fmt.Errorf("Most is %d: it must be positive (0 means 128)", c.Most))
+		errs = append(errs, fmt.Errorf("%s is %d: it must be positive (0 means 128)", "Most", c.Most))
 	}
 	return errors.Join(errs...)
 }

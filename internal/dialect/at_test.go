@@ -3,6 +3,7 @@ package dialect_test
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +22,7 @@ func connects(t *testing.T, d gorm.Dialector) *pgx.ConnConfig {
 	t.Helper()
 	var seen *pgx.ConnConfig
 	config := d.(*postgres.Dialector).Config
-	options := append(config.OptionOpenDB, stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+	options := append(slices.Clone(config.OptionOpenDB), stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
 		seen = c
 		return driver.ErrBadConn // far enough
 	}))
