@@ -173,6 +173,7 @@ func (v *problems) discovery(c Config) {
 		r.Dialector = anyDialector{}
 	}
 	v.replicaAlone("Config.Discovered", r)
+	v.statedLag("Config.Discovered", r, c)
 }
 
 // anyDialector stands for the dialector that is known at db.Use.

@@ -56,6 +56,7 @@ func targets(joining []joiner) (all []monitor.Target) {
 func (p *Plugin) joiner(rt *router, r Replica) (joiner, error) {
 	var v problems
 	v.replica("Replica", r)
+	v.statedLag("Replica", r, rt.cfg)
 	if p.db.Dialector.Name() != "postgres" {
 		v.add("AddReplica on a database of dialect %q: replicas work with postgres", p.db.Dialector.Name())
 	}
@@ -72,6 +73,7 @@ func (p *Plugin) joiner(rt *router, r Replica) (joiner, error) {
 	if err := v.err(); err != nil {
 		return joiner{}, err
 	}
+	rt.clocks(r)
 	d, err := newDialer(r.Dialector)
 	if err != nil {
 		return joiner{}, fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)

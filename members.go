@@ -82,7 +82,15 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
+		AllowPrimary: r.AllowPrimaryAsReplica, Balanced: r.Balanced, StatedLag: r.StatedLag, Source: from,
+	}
+}
+
+// clocks lets a primary that does not tell its position have one by the clock, if it is
+// stated of r how far behind it is.
+func (rt *router) clocks(r Replica) {
+	if r.StatedLag > 0 {
+		rt.clock.Store(true)
 	}
 }
 
