@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/discover"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
@@ -25,6 +26,22 @@ type Config struct {
 	// Replicas are the servers that reads may go to. Without any, everything
 	// goes to the primary. Defaults to none.
 	Replicas []Replica
+
+	// Discover finds replicas beside Replicas while the application runs, and takes out
+	// those that are gone; see docs/discovery.md. They are no hosts that FollowPrimary
+	// could follow: name those in the primary's DSN, too. Defaults to nobody.
+	Discover discover.Config
+
+	// Discovered is what replicas that Discover finds are like: Zone, Weight and Groups
+	// where the source says nothing else, Pool, AllowPrimaryAsReplica. Its Dialector has
+	// the DSN in which host and port are exchanged; without one that is Config.Primary,
+	// or what gorm.Open got. Name is not used.
+	Discovered Replica
+
+	// DiscoverOpen opens a server that Discover has found where the DSN of Discovered
+	// does not do. A pool that the dialector brings along (postgres.Config.Conn) is never
+	// closed. Defaults to exchanging host and port.
+	DiscoverOpen func(discover.Server) gorm.Dialector
 
 	// Primary opens the server that writes go to, as for gorm.Open; a DSN may name
 	// several hosts, see docs/failover.md. Defaults to the
@@ -333,6 +350,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.Balancer = c.zoned(c.Balancer)
 	c.Replicas = weighed(c.Replicas)
+	if c.Discovered.Weight == 0 {
+		c.Discovered.Weight = 1
+	}
 	if c.Instances == 0 {
 		c.Instances = 1
 	}

@@ -40,6 +40,9 @@ func TestConfigEveryField(t *testing.T) {
 	f := fieldTest{c: c, database: admin.name}
 	tests := map[string]func(*testing.T){
 		"Config.Replicas":               f.replicas,
+		"Config.Discover":               f.discover,
+		"Config.Discovered":             f.discovered,
+		"Config.DiscoverOpen":           f.discoverOpen,
 		"Config.Primary":                f.primary,
 		"Config.FollowPrimary":          f.followPrimary,
 		"Config.Resolvers":              f.resolvers,

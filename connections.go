@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -91,7 +92,10 @@ func (p *Plugin) checkConnections() {
 		c.said = make(map[runningServer]int)
 	}
 	var warn, info []overload.Connections
-	for at, sum := range c.sums() {
+	sums := c.sums()
+	// Runs that have ended, and servers that were removed, do not come again.
+	maps.DeleteFunc(c.said, func(at runningServer, _ int) bool { _, there := sums[at]; return !there })
+	for at, sum := range sums {
 		unlimited := len(sum.Unlimited()) > 0
 		if said, ok := c.said[at]; ok && said == sum.Needed || sum.Fits() && !unlimited {
 			continue
@@ -180,6 +184,9 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		name := fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
 		if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
 			name = fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
+			if s.discovered.Load() {
+				name = fmt.Sprintf("Config.Discovered.Pool.MaxOpen (%s)", s.name)
+			}
 		}
 		return s.pool, overload.PoolLimit{Name: name, MaxOpen: s.pool.Stats().MaxOpenConnections}, own
 	}

@@ -81,6 +81,9 @@ func (rt *router) onChange(c monitor.Change) {
 	if rt.quietly(c) {
 		return
 	}
+	if rt.saidByDiscovery(c) {
+		return
+	}
 	if c.Server == primaryName && rt.name != "" {
 		if !rt.owns() {
 			return // the plugin's own primary, of which the main router tells

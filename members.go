@@ -112,40 +112,7 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	if err != nil {
 		return err
 	}
-	r = weighed([]Replica{r})[0]
-	var v problems
-	v.replica("Replica", r)
-	v.statedLag("Replica", r, rt.cfg)
-	if p.db.Dialector.Name() != "postgres" {
-		v.add("AddReplica on a database of dialect %q: replicas work with postgres", p.db.Dialector.Name())
-	}
-	for _, s := range rt.replicas() {
-		if s.name == r.Name && !s.gone.Load() {
-			v.add("Replica.Name is %q, as that of a replica that is there: names must differ; rename it, or remove the other with RemoveReplica", r.Name)
-		}
-	}
-	for _, g := range r.Groups {
-		if t := p.tables.Load(); t.byName[g] != nil {
-			v.add("Replica.Groups names %q, which is a resolver: Use(%q) would mean both; rename one", g, g)
-		}
-	}
-	if err := v.err(); err != nil {
-		return err
-	}
-	rt.clocks(r)
-	d, err := newDialer(r.Dialector)
-	if err != nil {
-		return fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)
-	}
-	from := &source{dialer: d, shared: d.scarce()}
-	rt.monitor.Add(monitored(r, from), func(place int) {
-		rt.join(place, r, d)
-		from.saw = p.watchConnections(rt, rt.replicas()[place])
-	})
-	if !rt.judging.Load() {
-		rt.judge()
-	}
-	return nil
+	return p.addAll(context.Background(), rt, false, []Replica{r})[0]
 }
 
 // RemoveReplica takes a replica out of service as [Plugin.Drain] does and forgets
@@ -166,9 +133,7 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	}
 	var errs []error
 	for _, m := range found {
-		m.router.monitor.Remove(m.server.index)
-		p.connections.forget(m.router, m.server)
-		errs = append(errs, m.server.close())
+		errs = append(errs, p.forget(m))
 	}
 	return errors.Join(errs...)
 }

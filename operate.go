@@ -45,11 +45,16 @@ func (p *Plugin) takeOut(name string, forGood bool) ([]member, error) {
 	}
 	found, err := p.named(name)
 	for _, m := range found {
-		m.server.gone.Store(forGood)
-		m.router.monitor.Drain(m.server.index, true)
-		m.server.out.Store(true) // after the news, so that what does not begin is decided by them
+		m.takeOut(forGood)
 	}
 	return found, err
+}
+
+// takeOut takes a replica out of service, for good where it is to be removed.
+func (m member) takeOut(forGood bool) {
+	m.server.gone.Store(forGood)
+	m.router.monitor.Drain(m.server.index, true)
+	m.server.out.Store(true) // after the news, so that what does not begin is decided by them
 }
 
 // Resume puts a replica back into service that [Plugin.Drain] took out of it. It

@@ -20,18 +20,20 @@ import (
 
 // server is one replica: its pool, and what runs on it.
 type server struct {
-	name     string
-	index    int
-	gone     atomic.Bool // removed, or about to be
-	out      atomic.Bool // taken out of service: nothing begins there
-	dialer   *dialer
-	pool     *sql.DB
-	prepared *statements   // for statements that come in prepared mode
-	meter    latency.Meter // of reads: how many, and how long they take
-	trial    atomic.Bool   // a read is trying it although it is ejected
-	tried    atomic.Int64  // when the newest such read began, as Unix time in ns
-	held     *heldServer
-	reads    atomic.Uint64
+	name  string
+	index int
+	gone  atomic.Bool // removed, or about to be
+	// discovered says that Config.Discover has found it.
+	discovered atomic.Bool
+	out        atomic.Bool // taken out of service: nothing begins there
+	dialer     *dialer
+	pool       *sql.DB
+	prepared   *statements   // for statements that come in prepared mode
+	meter      latency.Meter // of reads: how many, and how long they take
+	trial      atomic.Bool   // a read is trying it although it is ejected
+	tried      atomic.Int64  // when the newest such read began, as Unix time in ns
+	held       *heldServer
+	reads      atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor

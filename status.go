@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/discover"
 	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
@@ -79,6 +80,10 @@ type Status struct {
 	// Catalog.Risks are those that send a statement to the primary.
 	Catalog catalog.Status
 
+	// Discovery is what Config.Discover has found; without a Source where it is not set,
+	// and in Resolvers.
+	Discovery discover.Status
+
 	// Resolvers are the same for each resolver, none of which is counted above.
 	Resolvers []Status
 }
@@ -137,6 +142,9 @@ type ServerStatus struct {
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
 	EjectedUntil time.Time
+	// Discovered: Config.Discover has found it. IsPrimary: this replica is the primary
+	// itself, under another name, and is not read from as long as it is.
+	Discovered, IsPrimary bool
 	// Sampled is when the newest sample began; zero: never.
 	Sampled time.Time
 	// Reads is how many reads the replica served, InFlight how many it runs now;
@@ -160,6 +168,7 @@ func (p *Plugin) Status() Status {
 	}
 	st := all[0].status()
 	st.Connections = p.connections.status()
+	st.Discovery = p.discovery.status()
 	for _, rt := range all[1:] {
 		st.Resolvers = append(st.Resolvers, rt.status())
 	}
@@ -211,6 +220,7 @@ func (rt *router) status() Status {
 		if r.Balanced {
 			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()
 		}
+		rs.Discovered, rs.IsPrimary = s.discovered.Load(), rt.monitor.IsPrimary(i)
 		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}

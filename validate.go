@@ -18,6 +18,7 @@ import (
 func (c Config) validate() error {
 	var v problems
 	v.replicas("Config", c.Replicas)
+	v.discovery(c)
 	v.durations(c)
 	v.functions(c)
 	v.pool("Config.Pool", c.Pool)
@@ -174,6 +175,12 @@ func (v *problems) conflictGroup(c Config) {
 		}
 	}
 	add(c.Replicas)
+	if c.Discover.Source != nil {
+		add([]Replica{c.Discovered})
+		if len(c.Discovered.Groups) == 0 {
+			return // the source may name it
+		}
+	}
 	for _, r := range c.Resolvers {
 		add(r.Replicas)
 	}

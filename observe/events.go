@@ -72,6 +72,21 @@ type Capture struct {
 	Err      error
 }
 
+// Discovery is something that Config.Discover has found, or could not find.
+type Discovery struct {
+	At     time.Time
+	Source string // who was asked
+	// Kind is one of package discover's: failed, answers, empty, added, removing, refused.
+	Kind   string
+	Server string // the name of the server; empty where it is about none
+	Err    error  // why, of failed and refused
+}
+
+// Bad reports whether it is bad news.
+func (d Discovery) Bad() bool {
+	return d.Kind != "answers" && d.Kind != "added" && d.Kind != "removing"
+}
+
 // Token is a session token that was judged when it was joined.
 type Token struct {
 	At       time.Time

@@ -27,7 +27,7 @@ func (r *round) servers(s *readsplit.Status, l labels) {
 	}
 	for i := range s.Replicas {
 		x := &s.Replicas[i]
-		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name), r.now), l)
+		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name) || x.IsPrimary && x.Discovered, r.now), l)
 		r.replica(x, l)
 		r.pool(&x.Pool, l, pool(x.Name))
 	}

@@ -49,6 +49,7 @@ func describe(st *readsplit.Status, now time.Time) Router {
 	if b := st.Budget; b.Reads > 0 {
 		r.Budget = &Budget{Reads: b.Reads, InUse: b.InUse, Waiting: b.Waiting, Refused: b.Refused, ServedStale: b.ServedStale}
 	}
+	r.Discovery = discovery(&st.Discovery)
 	if f := st.Failover; len(f.Hosts) > 0 {
 		r.Election = &Election{State: string(f.State), Primary: f.Primary, Timeline: f.Timeline, Moves: f.Moves, Hosts: hosts(&f, now)}
 	}

@@ -48,6 +48,8 @@ type Router struct {
 	Budget          *Budget           `json:"budget,omitempty"`
 	// Primary is who the primary is among several hosts, and what is known of them.
 	Election *Election `json:"election,omitempty"`
+	// Discovery is what finds replicas, where that is configured.
+	Discovery *Discovery `json:"discovery,omitempty"`
 }
 
 // Server is one server now.

@@ -43,6 +43,8 @@ func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (wor
 		return stateDown, Bad, "It cannot be reached: writes fail, and nobody can prove how old replicas are. Bring it back, or promote a replica."
 	case !s.Up:
 		return stateDown, Bad, "No read goes there. Look at the server and its log; reads return by themselves."
+	case !primary && s.IsPrimary && s.Discovered:
+		return statePrimary, Good, "It is the primary, which discovery names among the others. It is read from once it is a standby."
 	case !primary && s.Role == policy.RolePrimary && elected:
 		return statePrimary, Good, "It was promoted and is the primary now: writes go there."
 	case !primary && s.Role == policy.RolePrimary:

@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -45,6 +45,8 @@ var imports = map[string][]string{
 	"observe": {"policy", "retry"},
 	// Who is the primary is judged from what servers say of themselves.
 	"failover": {"lsn"},
+	// Where servers are is found out without asking what they are; DSNs are taken apart as elsewhere.
+	"discover": {"internal/dialect"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
 	// Jobs speak to sessions as an application does.
@@ -64,7 +66,7 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
-	"status": {"github.com/readsplit/readsplit", "failover", "observe", "overload", "policy"},
+	"status": {"github.com/readsplit/readsplit", "discover", "failover", "observe", "overload", "policy"},
 	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
 	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
 	"cmd/readsplit": {"doctor"},
@@ -77,6 +79,8 @@ var imports = map[string][]string{
 	"internal/conflicts": {},
 	// What dialectors keep in their configuration.
 	"internal/dialect": {"gorm.io/gorm"},
+	// A DNS server for tests.
+	"internal/dnsdouble": {},
 	// Tests alone, of everything from outside.
 	"internal/corpus": {},
 	"internal/repo":   {},

@@ -1,0 +1,29 @@
+package discover
+
+import (
+	"context"
+	"errors"
+
+	"github.com/readsplit/readsplit/internal/dialect"
+)
+
+var errHosts = errors.New("readsplit: discover.Hosts: the DSN is not understood: neither postgres://user@a:5432,b:5432/db nor host=a,b port=5432,5432, or the numbers of hosts and ports differ")
+
+// Hosts is a source of the servers that a DSN of PostgreSQL names, in either form,
+// host by host as pgx reads it; what the DSN leaves out comes from PGHOST and PGPORT.
+// Nothing else of the DSN matters here: how a server is connected to is the template's
+// affair, and target_session_attrs is nobody's, since each server is asked what it is.
+// Each host has a password of its own in a passfile, as for pgx.
+func Hosts(dsn string) Source {
+	hosts, ports, ok := dialect.Servers(dsn)
+	return Func("hosts of a DSN", func(context.Context) ([]Server, error) {
+		if !ok {
+			return nil, errHosts
+		}
+		servers := make([]Server, len(hosts))
+		for i := range hosts {
+			servers[i] = Server{Host: hosts[i], Port: ports[i]}
+		}
+		return servers, nil
+	})
+}
