@@ -65,7 +65,7 @@ func (c *columns) add(to *column, r *Replica) {
 	to.sampled, ok[0] = c.since(r.Sampled)
 	to.replayed, ok[1] = c.since(r.ReplayedAt)
 	to.settled, ok[2] = c.settledAt(r)
-	plain := r.Role == RoleStandby && !r.Balanced && r.Applied.LSN != 0 && r.Applied.History == c.history &&
+	plain := r.Role == RoleStandby && !r.Balanced && !r.NoPosition && r.Applied.LSN != 0 && r.Applied.History == c.history &&
 		!c.history.Zero() && r.Margin < time.Hour && ok == [3]bool{true, true, true}
 	if !plain {
 		to.odd = true

@@ -125,7 +125,7 @@ var at900 = at(900)
 func TestColumnsKnowEveryField(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"Role", "AllowPrimary", "Gone", "Drained", "Up", // fixed, or odd
-		"Balanced",              // odd
+		"Balanced", "NoPosition", "StatedLag", // odd; StatedLag counts with NoPosition
 		"EjectedUntil", "Since", // settled
 		"Sampled", "ReplayedAt", "Margin", // columns
 		"Applied", "CatchUp", "Paused", // columns
