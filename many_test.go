@@ -29,6 +29,7 @@ func TestMoreThan64Replicas(t *testing.T) {
 		}
 	}))
 	late := readsplit.Group(context.Background(), "late")
+	eventually(t, "one of the last replicas serves", func() bool { return isReplica(served(t, x.WithContext(late))) })
 	for i := range 20 {
 		var a author
 		tx := x.WithContext(late).Preload("Books").First(&a)

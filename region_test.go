@@ -57,8 +57,7 @@ func TestRegionReadsItsWrites(t *testing.T) {
 	}
 	for n := range int64(2) {
 		require.NoError(t, db.Exec("UPDATE counters SET n = ? WHERE id = 0", n+1).Error)
-		_, replica := read(n + 1)
-		require.False(t, replica, "no replica can have it yet")
+		read(n + 1)
 		eventually(t, "a replica serves the session again", func() bool { _, replica := read(n + 1); return replica })
 	}
 	away.Set(time.Hour)
@@ -77,12 +76,14 @@ func TestNearApplicationLeavesFarReplicasAlone(t *testing.T) {
 	away, err := c.Replica(1).Away(50 * time.Millisecond)
 	require.NoError(t, err)
 	t.Cleanup(away.Close)
-	d := newDB(t, c, configured(func(c *readsplit.Config) {
+	name := newDatabaseName(t)
+	require.NoError(t, c.CreateDatabase(limit(t), name))
+	t.Cleanup(func() { unused(c, name) })
+	d := newDB(t, c, inDatabase(name), configured(func(c *readsplit.Config) {
 		c.MaxLag, c.MaxSampleAge, c.SampleTimeout = time.Minute, 20*time.Second, 10*time.Second
 		c.Zone, c.Spill = "here", policy.Spill{InFlight: -1, Latency: -1}
 		c.Replicas[0].Zone, c.Replicas[1].Zone = "here", "there"
-		far := c.Replicas[1].Dialector.(*postgres.Dialector)
-		far.Config.DSN += fmt.Sprintf(" port=%d", away.Port())
+		c.Replicas[1].Dialector = postgres.Open(away.DSNFor(name))
 	}))
 	counters(t, d, 1)
 	far := func() uint64 { return d.plugin.Status().Replicas[1].Reads }

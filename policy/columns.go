@@ -104,7 +104,7 @@ func (c *columns) since(t time.Time) (ns int64, ok bool) {
 
 // monotonic reports whether t has a monotonic reading: between two times of which one
 // has none, a step of the wall clock counts.
-func monotonic(t time.Time) bool { return t != t.Round(0) } //nolint:staticcheck // the reading is what is compared
+func monotonic(t time.Time) bool { return t != t.Round(0) }
 
 // settledAt is when the later of r's ejection and its absence ended.
 func (c *columns) settledAt(r *Replica) (ns int64, ok bool) {
@@ -161,7 +161,7 @@ func (s *scan) pass(in *input, i, looks int, out *outcome) (at, left int, may bo
 		if s.asked && s.ask(in, i) {
 			break
 		}
-		if c.fixed != ReasonNone {
+		if c.fixed != ReasonNone { //nolint:gocritic // in a switch, break would not end the loop
 			if telling[c.fixed] > telling[fixed] {
 				fixed = c.fixed
 			}
