@@ -15,6 +15,8 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 		switch c.State {
 		case monitor.StateWritable:
 			db.Logger.Warn(ctx, "readsplit: replica %q is not in recovery: it is a PRIMARY, and no read goes there; was it promoted, or is the address wrong? Set Replica.AllowPrimaryAsReplica if that is meant", c.Server)
+		case monitor.StateNotLogical:
+			db.Logger.Warn(ctx, "readsplit: replica %q is declared Logical (fed by logical replication), but it is of the primary's own database cluster: no read goes there; is its address right? Leave Replica.Logical out for a physical replica", c.Server)
 		case monitor.StateForeign:
 			db.Logger.Warn(ctx, "readsplit: replica %q follows another history than the primary: no read goes there until it is proven to follow the primary again", c.Server)
 		case monitor.StateBalanced:
@@ -55,7 +57,7 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 // onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
 	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
-		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended, or to what is no replica any more
+		rt.replicas()[c.Replica].closeIdle() // they lead to a run that has ended, or to what is no replica any more
 	}
 	rt.tellChange(c)
 	if rt.log == nil {

@@ -46,6 +46,7 @@ type Plugin struct {
 	adding sync.Mutex
 	// connections are what may be opened on each server.
 	connections connections
+	grouping    *grouping // Config.Groups; nil: there are none
 
 	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
@@ -109,6 +110,8 @@ func (p *Plugin) install(db *gorm.DB) error {
 	keys, _ := session.NewKeys(p.cfg.TokenKeys...) // checked by validate
 	p.told, _ = observe.Of(p.cfg.Observers...)
 	p.keys = &keys
+	p.grouping, err = p.newGrouping(p.cfg.Groups)
+	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -128,6 +128,15 @@ func (v *problems) replicaAlone(field string, r Replica) {
 			v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
 		}
 	}
+	if len(r.Groups) == 0 && r.Reserved {
+		v.add("%s.Reserved is true, but it has no Groups: no read would ever go there; name its groups", field)
+	}
+	if len(r.Groups) == 0 && r.Logical {
+		v.add("%s.Logical is true, but it has no Groups: only reads of its groups may go to a server that is fed by logical replication; name its groups", field)
+	}
+	if r.Logical && r.AllowPrimaryAsReplica {
+		v.add("%s.AllowPrimaryAsReplica is true, and so is Logical: a server that is fed by logical replication is never a primary of this application; leave one of them out", field)
+	}
 	v.pool(field+".Pool", r.Pool)
 }
 
@@ -146,6 +155,9 @@ func (v *problems) conflictGroup(c Config) {
 		}
 	}
 	add(c.Replicas)
+	for _, g := range c.Groups {
+		groups[g.Name] = true
+	}
 	for _, r := range c.Resolvers {
 		add(r.Replicas)
 	}

@@ -17,6 +17,7 @@ func (m *Monitor) newReplica(i int, t Target) *replica {
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
+	r.feed, _ = t.Source.(SubscriptionSource)
 	return r
 }
 
