@@ -145,3 +145,11 @@ func (s *server) laneOf(c *class) *lane {
 	}
 	return s.lane(c)
 }
+
+// lastly adds to the refusal of a read what the replica said where it ran last.
+func lastly(err, last error) error {
+	if refused, ok := err.(*groupRefusal); ok && refused.err == nil { //nolint:errorlint // ours, and not wrapped yet
+		refused.err = last
+	}
+	return err
+}
