@@ -93,9 +93,11 @@ func TestGroupPoolOfEveryRun(t *testing.T) {
 
 // How long reports take says nothing of the replica's other reads; how many run counts.
 func TestGroupLatencyIsItsOwn(t *testing.T) {
-	x := grouped(t, nil, saidToRead("pg_sleep"), configured(func(c *readsplit.Config) { c.Balancer = policy.LeastInFlight() }))
+	x := grouped(t, nil, saidToRead("nap"), configured(func(c *readsplit.Config) { c.Balancer = policy.LeastInFlight() }))
+	x.past(t, napSchema)
+	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
 	for range 3 {
-		require.NoError(t, x.WithContext(reports(nobody())).Exec("SELECT pg_sleep(0.05)").Error)
+		require.NoError(t, x.WithContext(reports(nobody())).Raw("SELECT nap(0.05)").Scan(new(string)).Error)
 	}
 	r := x.plugin.Status().Replicas[1]
 	require.Len(t, r.Groups, 1)
