@@ -151,8 +151,13 @@ func TestCascadingReplicas(t *testing.T) {
 		ordinary := cascaded(t, c, "app", func(*readsplit.Config) {})
 		both := map[string]*testDB{"a role that sees receivers": d, "an ordinary role": ordinary}
 		_ = injected(t)(c.Replica(0).Promote(limit(t)))
-		// The second one goes to the new timeline, and shows what was never true here.
-		execOn(t, c.Replica(0), "INSERT INTO steps SELECT 1000 FROM generate_series(1, 2000)")
+		// The second one goes to the new timeline, and shows what was never true here, at
+		// positions that the primary has passed.
+		execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'other', repeat('x', 1000000))")
+		for _, d := range both {
+			eventually(t, "the promoted one to be seen", func() bool { return d.plugin.Status().Replicas[0].Role == policy.RolePrimary })
+		}
+		execOn(t, c.Replica(0), "INSERT INTO steps VALUES (1000)")
 		eventually(t, "the second one to follow", func() bool { return ask[int](t, c.Replica(1), "SELECT max(n) FROM steps") == 1000 })
 		for who, d := range both {
 			for range 50 {

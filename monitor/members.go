@@ -84,6 +84,9 @@ func (m *Monitor) Remove(place int) {
 	r := m.all()[place]
 	r.close()
 	m.mu.Lock()
+	if r.forks() {
+		m.lostFork = m.primary.history
+	}
 	r.gone, r.up = true, false
 	r.next()
 	r.publish()

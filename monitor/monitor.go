@@ -20,10 +20,12 @@ type Monitor struct {
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	primary  primary
 
-	mu   sync.Mutex    // guards what follows and each replica's shared state
-	news chan struct{} // closed at the next publication; nil while nobody waits
-	want want
-	turn int // whose turn it is among equally quick replicas
+	mu sync.Mutex // guards what follows and each replica's shared state
+	// lostFork is the primary's history that a replica had left which was removed.
+	lostFork lsn.History
+	news     chan struct{} // closed at the next publication; nil while nobody waits
+	want     want
+	turn     int // whose turn it is among equally quick replicas
 
 	start, stop sync.Once
 	ctx         context.Context

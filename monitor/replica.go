@@ -273,7 +273,11 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		// asked over another one next.
 		settled = false
 	}
+	forked := r.forks()
 	r.began, r.answered, r.sample = began, time.Now(), s
+	if forked != r.forks() {
+		events = append(events, r.rejudgeOthers()...)
+	}
 
 	if r.target.Logical {
 		r.takeLogical(note)
@@ -345,6 +349,7 @@ func (r *replica) rejudge() (events []Change) {
 	p := &r.m.primary
 	before := r.lineage.verdict
 	history := r.lineage.history
+	r.lineage.fork = r.m.forked()
 	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.answered))
 	if history != r.lineage.history {
 		r.replayedAt = time.Time{} // a bound that was proven in another history
