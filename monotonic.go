@@ -54,7 +54,7 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 			next := &sight{capture: capture, insert: s == nil, at: now}
 			known := old == decided || old != nil && old.server == s && old.generation == generation
 			switch {
-			case q == rt && s != nil && known:
+			case q == rt && s != nil && known && !s.balanced() && !s.tellsNoPosition():
 				next.server, next.generation = s, generation
 			case old != nil && s != nil:
 				next.insert = old.insert

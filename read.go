@@ -60,12 +60,22 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		trial := r.trial
 		r.trial, r.began = false, sinceStart()
-		ran, err := s.try(attempt, r.began, trial, r.pooled)
+		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
 			continue
 		}
 		late := r.over()
+		if u := unfitted(err); u != nil && ctx.Err() == nil {
+			r.elsewhere(s, u, trial)
+			continue
+		}
+		if c := r.check; err == nil && c != nil && c.server == s {
+			c.capture = rt.monitor.NextCapture()
+			if c.reason != 0 {
+				reason = c.reason
+			}
+		}
 		if err == nil {
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
@@ -146,7 +156,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	v = r.weigh(ctx, v, err, run)
-	if v.ServerSuspect {
+	if v.ServerSuspect && !s.balanced() { // one of several servers, which says nothing of the others
 		r.router.monitor.Suspect(s.index, err)
 	}
 	if v.Strikes() {
@@ -256,9 +266,12 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
-		return nil, 0, d.Reason, nil
+		return nil, 0, r.unfitReason(d.Reason), nil
 	}
 	at := rt.replicas()[d.Replica]
+	if snap.Replicas[d.Replica].Balanced {
+		r.checks(at, q)
+	}
 	if !at.logical {
 		hold(m, at.held)
 	}
@@ -346,6 +359,10 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 				snap, now = rt.monitor.Snapshot(), time.Now()
 			}
 		}
+	}
+	if parent != nil && parent.check != nil && parent.check.server == parent.at && !snap.Primary.Lost {
+		rt.demandParent(ctx, parent.check, q, deadline)
+		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
 	refreshed := false
 	for {

@@ -145,7 +145,7 @@ func (m *Monitor) wantNewest() {
 // anybody to wait for it.
 func (m *Monitor) waitIsWorthwhile() bool {
 	for i := range m.snap.Load().Replicas {
-		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Paused && r.Role != policy.RoleLogical && r.CatchUp <= m.cfg.MaxWait {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.Role != policy.RoleLogical && r.CatchUp <= m.cfg.MaxWait {
 			return true
 		}
 	}
@@ -250,6 +250,7 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)
 	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
+	p.marks.answered(c.started, c.ended)
 	if full != nil {
 		p.delay = full.WalWriterDelay
 		p.setMargin(c.async || m.async.Load())
@@ -273,6 +274,9 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 
 	if fresh && !first {
 		m.changed(-1, StateNewHistory, nil)
+	}
+	if fresh && c.history.Timeline == lsn.ClockTimeline {
+		m.changed(-1, StateNoPosition, nil)
 	}
 	if first || recovered {
 		m.changed(-1, StateUp, nil)
@@ -326,10 +330,16 @@ func (m *Monitor) nudgeIsDue() bool {
 		return false
 	}
 	for _, r := range m.all() {
+		if r.balanced {
+			if r.backendsWantNudge(now) {
+				return true
+			}
+			continue
+		}
 		v := r.view()
 		lag, ok := v.Lag(now)
 		switch {
-		case !v.Up || v.Paused || v.Role != policy.RoleStandby || v.Applied.Zero():
+		case !v.Up || v.Paused || v.NoPosition || v.Role != policy.RoleStandby || v.Applied.Zero():
 		case v.Applied.LSN >= p.flush || v.Applied.LSN < p.nudged:
 		case r.sample.Receive != 0 && r.sample.Receive < p.flush:
 		case !ok || lag > m.cfg.MaxLag/2:

@@ -63,6 +63,8 @@ type replica struct {
 	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
+	noPosition bool       // it, or a server behind the name, does not tell where it is
+	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
@@ -86,6 +88,7 @@ type replica struct {
 	// Owned by the goroutine.
 	fails    int
 	dead     bool
+	renewed  time.Time     // when the name was last asked anew because it led to a primary
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
@@ -172,7 +175,7 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
 	waiting = now.Before(w.until)
-	wanted = r.up && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
+	wanted = r.up && !r.balanced && !r.noPosition && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
 	if !waiting || !wanted {
 		r.pollFor = 0
 	}
@@ -242,6 +245,14 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	// What was asked before a doubt arose does not settle it: another question
 	// follows at once.
 	settled := r.asked == r.doubts
+	if s.Pooled && !r.balanced {
+		// What is asked next may be answered by another server, whatever this one says.
+		r.balance(note)
+		r.next()
+	}
+	if r.balanced {
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	same := r.server.System == s.System && r.server.Started == s.Started
 	switch {
 	case r.server.Started == 0: // the first answer ever
@@ -256,7 +267,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
-	case s.InRecovery && s.Replay < r.known:
+	case s.InRecovery && !s.TellsNoPosition() && s.Replay < r.known:
 		// The same postmaster, an older state: it lost its processes and
 		// recovers from its last restartpoint.
 		r.void(s.Server)
@@ -273,10 +284,17 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		// asked over another one next.
 		settled = false
 	}
+	if r.balanced { // since a moment ago
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	forked := r.forks()
 	r.began, r.answered, r.sample = began, time.Now(), s
 	if forked != r.forks() {
 		events = append(events, r.rejudgeOthers()...)
+	}
+	events = append(events, r.tellsNoPosition(&s)...)
+	if r.noPosition {
+		r.known = 0
 	}
 
 	if r.target.Logical {
@@ -335,6 +353,9 @@ func (r *replica) void(now lsn.Server) {
 // rejudge compares r's newest sample with what is known of the primary. The
 // caller holds Monitor.mu.
 func (r *replica) rejudge() (events []Change) {
+	if r.balanced {
+		return r.rejudgeBackends()
+	}
 	if r.answered.IsZero() {
 		return nil
 	}
@@ -373,7 +394,7 @@ func (r *replica) rejudge() (events []Change) {
 // measure follows how long r takes to reach a position that was asked for. The
 // caller holds Monitor.mu.
 func (r *replica) measure() {
-	if r.target.Logical {
+	if r.noPosition || r.target.Logical {
 		return // there is no position that it could reach
 	}
 	w := r.m.want
@@ -407,8 +428,16 @@ func (r *replica) view() policy.Replica {
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
+	if r.balanced {
+		v.NoPosition, v.StatedLag = r.noPosition, r.target.StatedLag
+		return v // nothing that is known of one server is true of the name
+	}
 	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
 		v.Role = policy.RoleForeign
+	}
+	if v.Role == policy.RoleStandby && r.noPosition {
+		r.stated(&v, &r.sample)
+		return v
 	}
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}

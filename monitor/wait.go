@@ -139,7 +139,7 @@ func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 	for k := range n {
 		r := all[(k+m.turn)%n]
 		switch {
-		case !r.up || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
+		case !r.up || r.balanced || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
 		case best[0] == nil || r.estimate.delay < best[0].estimate.delay:
 			best[0], best[1] = r, best[0]
 		case best[1] == nil || r.estimate.delay < best[1].estimate.delay:

@@ -90,13 +90,21 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	}
 	switch {
 	case sc.n > 0:
-		return Decision{Target: ToReplica, Replica: d.pick(&in, sc), Reason: claim(q)}
+		return in.toReplica(d.pick(&in, sc), claim(q))
 	case out.canWait:
 		return Decision{Target: Wait, Reason: ReasonBehindSession, Wait: in.left}
 	case s.Primary.Lost:
 		return d.lost(&in, sc, t)
 	}
 	return Decision{Target: ToPrimary, Reason: d.expired(q, out.objection)}
+}
+
+func (in *input) toReplica(i int, reason Reason) Decision {
+	if r := &in.s.Replicas[i]; r.NoPosition && !r.standsIn() && !onConnection(in.q, r) &&
+		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
+		reason = ReasonStatedLag
+	}
+	return Decision{Target: ToReplica, Replica: i, Reason: reason, Check: onConnection(in.q, &in.s.Replicas[i])}
 }
 
 // claim is the weakest claim on freshness that let a replica through.
@@ -137,7 +145,7 @@ func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
 	t.lift()
 	out := d.filter(in, sc, t)
 	if sc.n > 0 {
-		return Decision{Target: ToReplica, Replica: d.pick(in, sc), Reason: ReasonPrimaryLost}
+		return in.toReplica(d.pick(in, sc), ReasonPrimaryLost)
 	}
 	return Decision{Target: ToPrimary, Reason: d.expired(in.q, out.objection)}
 }

@@ -142,13 +142,13 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	if reason := in.isEjected(r); reason != ReasonNone {
 		return reason
 	}
-	if reason := ruleSingle(in.q, r); reason != ReasonNone {
-		return reason
-	}
 	if in.q.KeepServer {
 		if reason := ruleHeld(in.q, in.s, r); reason != ReasonNone {
 			return reason
 		}
+	}
+	if onConnection(in.q, r) {
+		return d.judgeName(in, r, index)
 	}
 	if !in.lifted {
 		if reason := ruleLag(in.q, r, in.now, in.bound); reason != ReasonNone {
@@ -174,6 +174,18 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	return behind
 }
 
+// judgeName judges a name behind which stand several servers. Whether the one that
+// the read comes to is fresh enough is judged by the same rules once it is known
+// (Decision.Check); until then a policy may only object to the name as such.
+func (d *Decider) judgeName(in *input, r *Replica, index int) Reason {
+	for _, p := range d.each {
+		if reason := objection(p.Judge(in.q, in.s, r, in.now)); reason != ReasonNone && !reason.ofSample() {
+			return reason
+		}
+	}
+	return d.isSlow(in, r, index)
+}
+
 func (in *input) isEjected(r *Replica) Reason {
 	if in.ejected {
 		return ReasonNone
@@ -191,7 +203,13 @@ func (d *Decider) isSlow(in *input, r *Replica, index int) Reason {
 // bounds reports whether r objects to staleness, which is lifted while the
 // primary is lost.
 func (r Reason) bounds() bool {
-	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown
+	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown || r == ReasonNoPosition
+}
+
+// ofSample reports whether r objects to what a sample says, which is nothing where the
+// name is that of several servers.
+func (r Reason) ofSample() bool {
+	return r.bounds() || r == ReasonBehindSession || r == ReasonUnprovenHistory || r == ReasonOtherHistory
 }
 
 // pick asks the balancer and checks its answer against a list that it cannot

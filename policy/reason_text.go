@@ -13,6 +13,7 @@ var labels = [...]string{
 	ReasonCaughtUp:     "caught_up",
 	ReasonWithinLag:    "within_lag",
 	ReasonWaited:       "waited",
+	ReasonStatedLag:    "stated_lag",
 	ReasonStale:        "stale",
 	ReasonAnyReplica:   "any_replica",
 	ReasonServedStale:  "served_stale",
@@ -57,6 +58,7 @@ var labels = [...]string{
 	ReasonBalanced:        "balanced",
 	ReasonUnprovenHistory: "unproven_history",
 	ReasonLagUnknown:      "lag_unknown",
+	ReasonNoPosition:      "no_position",
 	ReasonBehindBytes:     "behind_bytes",
 	ReasonLagging:         "lagging",
 	ReasonSlowStart:       "slow_start",
@@ -135,10 +137,11 @@ var telling = [len(labels)]uint8{
 	ReasonOtherHistory:    18,
 	ReasonUnprovenHistory: 19,
 	ReasonLagUnknown:      20,
-	ReasonBehindBytes:     21,
-	ReasonLagging:         22,
-	ReasonSlowStart:       23,
-	ReasonBehindSession:   24,
+	ReasonNoPosition:      21,
+	ReasonBehindBytes:     22,
+	ReasonLagging:         23,
+	ReasonSlowStart:       24,
+	ReasonBehindSession:   25,
 }
 
 // Objection reports whether r can be said against one replica, and so be the

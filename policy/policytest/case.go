@@ -179,6 +179,10 @@ func (g generator) replica(c *Case, i int) policy.Replica {
 	if g.one(4) {
 		r.Margin = g.pick(time.Nanosecond, 60*time.Millisecond)
 	}
+	// No chance of its own: the cases of a seed would be others.
+	if some := c.Query.Random >> (uint(i) % 48); some%8 == 0 {
+		r.NoPosition, r.StatedLag = true, time.Duration(some/8%2)*time.Second
+	}
 	r.Drained, r.Gone = g.one(12), g.one(12)
 	r.Reserved = r.Zone == "west" && i == 0
 	if g.one(6) {
