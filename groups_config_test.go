@@ -1,7 +1,6 @@
 package readsplit_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -89,22 +88,4 @@ func TestConfigGroupsReportsEveryProblem(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.NotContains(t, err.Error(), "ConflictGroup", "a group that is described may get its replicas later")
-}
-
-// What has no group pays nothing for those that others have: no look at its text, and
-// no allocation.
-func TestGroupsCostNothingWhereThereAreNone(t *testing.T) {
-	plain := newTrap(t, configured(calmly))
-	described := newTrap(t, configured(calmly), configured(func(c *readsplit.Config) {
-		c.Groups = []groups.Group{{Name: "reports", From: groups.Estimate{Takes: time.Hour}}}
-	}))
-	allocations := func(x *trap) float64 {
-		db := x.WithContext(context.Background())
-		var a author
-		return testing.AllocsPerRun(100, func() {
-			a = author{}
-			require.NoError(t, db.Take(&a).Error)
-		})
-	}
-	assert.InDelta(t, allocations(plain), allocations(described), 2)
 }
