@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/discover"
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
@@ -168,6 +169,14 @@ type Config struct {
 	// reasons need it longer, or Off. Defaults to no limit.
 	AttemptTimeout time.Duration
 
+	// Groups says what named sets of replicas are for: which reads are meant for each by
+	// their tables or by an estimate of their caller, how many connections they may use,
+	// and whether they fall on the primary, on another replica, or fail, where none of
+	// its replicas is right for them; see docs/groups.md. A group needs no entry:
+	// Replica.Groups and the mark [Group] are enough, and the primary serves what it
+	// cannot. Defaults to none.
+	Groups []groups.Group
+
 	// ConflictGroup names the replicas that are meant for reports. A statement that
 	// replay keeps cancelling starts there, or on the primary where none of them is
 	// right for it, instead of on any replica; see docs/retries.md. Defaults to the
@@ -255,9 +264,19 @@ type Replica struct {
 	Zone string
 	// Weight is the share of reads relative to the other replicas. Defaults to 1.
 	Weight int
-	// Groups are the classes of work that may ask for this server with Group.
-	// Defaults to none.
+	// Groups are the classes of work that may ask for this server with Group, or are
+	// sent here by Config.Groups. Each has a connection pool of its own here, of
+	// Group.Pool or else of the size of Pool. Defaults to none.
 	Groups []string
+	// Reserved keeps the server for the reads of its Groups: no other read goes there,
+	// not even while the primary is lost. Defaults to false: it serves every read.
+	Reserved bool
+	// Logical says that the server is fed by logical replication: a database cluster of
+	// its own, which no position compares with the primary's. Only reads that are meant
+	// for one of its Groups and ask for nothing more go there: AnyReplica, and Stale as
+	// long as their session has written nothing. Nothing is ever written there. Defaults
+	// to false.
+	Logical bool
 	// AllowPrimaryAsReplica accepts a server that is not in recovery: for
 	// development with one server, and for a primary that is to serve reads by its
 	// Weight. Without it, such a server is warned about and

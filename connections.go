@@ -149,6 +149,7 @@ func (c *connections) sums() map[runningServer]overload.Connections {
 			counted[pool] = true
 			sum.Pools = append(sum.Pools, limit)
 		}
+		sum.Pools = append(sum.Pools, u.lanes()...)
 		sums[u.at] = sum
 	}
 	for at, sum := range sums {
@@ -181,14 +182,10 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		if rt.follow != nil {
 			own++ // it is asked whether it is the primary now
 		}
-		name := fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
-		if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
-			name = fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
-			if s.discovered.Load() {
-				name = fmt.Sprintf("Config.Discovered.Pool.MaxOpen (%s)", s.name)
-			}
+		if s.reserved {
+			return nil, limit, own // no read runs in the site's pool
 		}
-		return s.pool, overload.PoolLimit{Name: name, MaxOpen: s.pool.Stats().MaxOpenConnections}, own
+		return s.pool, overload.PoolLimit{Name: u.poolField(), MaxOpen: s.pool.Stats().MaxOpenConnections}, own
 	}
 	if rt.follow != nil && rt.follow.of == rt {
 		own++
@@ -208,4 +205,37 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		limit.Name = rt.field + ".PrimaryPool.MaxOpen"
 	}
 	return pool, limit, own
+}
+
+// poolField is how the configuration calls the size of a replica's pool.
+func (u *connectionUser) poolField() string {
+	s, rt := u.replica, u.rt
+	if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
+		if s.discovered.Load() {
+			return fmt.Sprintf("Config.Discovered.Pool.MaxOpen (%s)", s.name)
+		}
+		return fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
+	}
+	return fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
+}
+
+// lanes returns the limits of the pools that groups have on a replica. Where they all
+// take connections out of one pool of the application's, that has the limit.
+func (u *connectionUser) lanes() (all []overload.PoolLimit) {
+	s := u.replica
+	if s == nil || !s.dialer.owned && s.dialer.db.Stats().MaxOpenConnections > 0 {
+		return nil
+	}
+	for _, l := range *s.lanes.Load() {
+		field := u.poolField()
+		for i, g := range u.rt.plugin.cfg.Groups {
+			if g.Name == l.class.name && g.Pool.MaxOpen > 0 {
+				field = fmt.Sprintf("Config.Groups[%d].Pool.MaxOpen", i)
+			}
+		}
+		all = append(all, overload.PoolLimit{
+			Name: fmt.Sprintf("%s for group %q on %s", field, l.class.name, s.name), MaxOpen: l.pool.Stats().MaxOpenConnections,
+		})
+	}
+	return all
 }

@@ -14,9 +14,9 @@ import (
 // another server behind it is preferred.
 func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
 	if c := r.check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
-		defer s.park(c.avoid)()
+		defer park(s.poolFor(r.pooled), c.avoid)()
 	}
-	return s.try(attempt, began, trial)
+	return s.try(attempt, began, trial, r.pooled)
 }
 
 // elsewhere takes in that the connection that the read came to is unfit for it: it has
@@ -59,11 +59,11 @@ const (
 // long as it takes for another connection to be next, and returns what puts them back.
 // database/sql gives the one out first that came back last. It is a preference, and no
 // proof: what matters is checked on whichever connection it is.
-func (s *server) park(avoid []lsn.Server) (unpark func()) {
+func park(pool *sql.DB, avoid []lsn.Server) (unpark func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), parkWait)
 	var parked []*sql.Conn
-	for len(parked) < mostParked && s.pool.Stats().Idle > 0 {
-		conn, err := s.pool.Conn(ctx)
+	for len(parked) < mostParked && pool.Stats().Idle > 0 {
+		conn, err := pool.Conn(ctx)
 		if err != nil {
 			break
 		}
@@ -111,7 +111,7 @@ func (rt *router) demandParent(ctx context.Context, parent *check, q *query, dea
 // shows reports whether some connection to a balanced name leads to a server that shows
 // what q asks for.
 func (s *server) shows(ctx context.Context, q *query) (ok bool) {
-	conn, err := s.pool.Conn(ctx)
+	conn, err := s.poolFor(s.router().members.class(q.Group)).Conn(ctx)
 	if err != nil {
 		return false
 	}

@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/explain"
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -69,7 +71,10 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 	ctx = h.marked(ctx)
 	q := &route{router: rt, wish: r.wish, text: s.SQL}
 	if p := r.parent; p != nil {
-		q.parent = &route{router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran, fell: p.fell}
+		q.parent = &route{
+			router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran, fell: p.fell,
+			class: p.class, pooled: p.pooled, lifted: p.lifted,
+		}
 	}
 	var (
 		at         *server
@@ -87,10 +92,17 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Trace, s.Session = h.trace, h.owed(rt)
 	}
 	s.Reason, s.Err = reason, err
+	r.class, r.pooled, r.lifted = q.class, q.pooled, q.lifted
+	if q.class != nil {
+		s.Group, s.GroupWhy = q.class.name, q.classedBy(ctx, marksOf(ctx))
+	}
 	switch {
 	case err != nil:
 		if h.ruled {
 			s.Reason = h.trace.Decision.Reason
+		}
+		if errors.Is(err, groups.ErrRefused) {
+			s.Reason = policy.ReasonGroupRefused
 		}
 		return
 	case at != nil:

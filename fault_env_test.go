@@ -60,8 +60,8 @@ type users struct {
 // not count: four users who keep the processors busy are late for everything that is
 // tested. That it is stable is what lets a replica run it.
 const lingers = `
-CREATE FUNCTION linger() RETURNS boolean STABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN true; END';
-CREATE VIEW lingers AS SELECT WHERE linger();`
+CREATE OR REPLACE FUNCTION linger() RETURNS boolean STABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN true; END';
+CREATE OR REPLACE VIEW lingers AS SELECT WHERE linger();`
 
 // counters is a table with one row for each user, from 0 on, and one to spare.
 func counters(t testing.TB, d *testDB, rows int) {

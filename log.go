@@ -19,6 +19,8 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 				return
 			}
 			db.Logger.Warn(ctx, "readsplit: replica %q is not in recovery: it is a PRIMARY, and no read goes there; was it promoted, or is the address wrong? Set Replica.AllowPrimaryAsReplica if that is meant", c.Server)
+		case monitor.StateNotLogical:
+			db.Logger.Warn(ctx, "readsplit: replica %q is declared Logical (fed by logical replication), but it is of the primary's own database cluster: no read goes there; is its address right? Leave Replica.Logical out for a physical replica", c.Server)
 		case monitor.StateForeign:
 			if c.Err != nil {
 				db.Logger.Warn(ctx, "readsplit: behind replica %q there is a server that follows ANOTHER HISTORY than the primary, and no read goes there: %v; is it of another cluster, or left over from a failover?", c.Server, c.Err)
@@ -72,7 +74,7 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 // onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
 	if c.Replica >= 0 && c.Err == nil && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
-		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended, or to what is no replica any more
+		rt.replicas()[c.Replica].closeIdle() // they lead to a run that has ended, or to what is no replica any more
 	}
 	rt.tellChange(c)
 	if rt.log == nil {

@@ -16,8 +16,8 @@ import (
 // Reads look at them without a lock; who changes them holds Plugin.adding.
 type members struct {
 	list  atomic.Pointer[[]*server]
-	named atomic.Pointer[map[string]bool] // groups that some replica is in, or was in
-	most  int                             // connections of the primary's pool, for sizes; 0: no limit
+	named atomic.Pointer[map[string]*class] // groups that some replica is in, or was in, or that are described
+	most  int                               // connections of the primary's pool, for sizes; 0: no limit
 }
 
 // replicas returns the servers by place, those that were removed too.
@@ -39,36 +39,60 @@ func (rt *router) InFlight(replica int) int64 {
 	// The monitor knows a replica a moment before it has joined. Nobody decides for it
 	// then, but an explanation asks of all.
 	if all := rt.replicas(); replica < len(all) {
-		return all[replica].meter.InFlight()
+		return all[replica].inFlight()
 	}
 	return 0
 }
 
-func (m *members) groups() map[string]bool {
+func (m *members) groups() map[string]*class {
 	if p := m.named.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-func (m *members) inGroup(name string) bool { return m.groups()[name] }
+func (m *members) inGroup(name string) bool { return m.groups()[name] != nil }
+
+// class returns a group by its name; nil: nothing is known of it here.
+func (m *members) class(name string) *class { return m.groups()[name] }
+
+// knows takes in groups that were not known yet, and returns them.
+func (rt *router) knows(names []string) (added map[string]*class) {
+	all := maps.Clone(rt.members.groups())
+	for _, name := range names {
+		if all[name] != nil {
+			continue
+		}
+		if all == nil {
+			all = make(map[string]*class)
+		}
+		if added == nil {
+			added = make(map[string]*class)
+		}
+		all[name] = rt.newClass(name)
+		added[name] = all[name]
+	}
+	rt.members.named.Store(&all)
+	return added
+}
 
 // join makes the server of a replica and puts it at its place.
 func (rt *router) join(place int, r Replica, d *dialer) {
-	s := newServer(place, r, d, r.Pool.or(rt.cfg.Pool).sized(rt.members.most), rt.plugin.db.Config)
+	added := rt.knows(r.Groups)
+	size := func(p Pool) Pool { return p.or(rt.cfg.Pool).sized(rt.members.most) }
+	s := newServer(place, r, d, size(r.Pool), rt.plugin.db.Config)
+	lanes := newLanes(s, r, rt.members.groups(), size, rt.plugin.db.Config)
+	s.lanes.Store(&lanes)
+	for _, other := range rt.replicas() {
+		if added != nil && !other.gone.Load() {
+			other.addLanes(newLanes(other, Replica{Pool: other.size, Reserved: other.reserved}, added, size, rt.plugin.db.Config))
+		}
+	}
 	s.monitor = rt.monitor
 	s.held = &heldServer{router: rt, server: place + 1}
 	if rt.cfg.Settings != nil {
 		s.wanted = rt.plugin.wanted
 	}
-	groups := maps.Clone(rt.members.groups())
-	for _, g := range r.Groups {
-		if groups == nil {
-			groups = make(map[string]bool)
-		}
-		groups[g] = true
-	}
-	rt.members.named.Store(&groups)
 	all := slices.Clone(rt.replicas())
 	if place < len(all) {
 		all[place] = s
@@ -82,7 +106,8 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Balanced: r.Balanced, StatedLag: r.StatedLag, Source: from,
+		AllowPrimary: r.AllowPrimaryAsReplica, Logical: r.Logical, Reserved: r.Reserved,
+		Balanced: r.Balanced, StatedLag: r.StatedLag, Source: from,
 	}
 }
 

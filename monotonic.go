@@ -99,7 +99,7 @@ func (t *readOnlyTx) shownByStatement(ctx context.Context) {
 	t.mu.Lock()
 	s, generation, moved := t.server, t.generation, t.primary != nil
 	t.mu.Unlock()
-	if s != nil && !moved {
+	if s != nil && !moved && !s.logical {
 		t.router.shown(m, s, generation, nil)
 	}
 }

@@ -123,9 +123,9 @@ func (s *server) idle(ctx context.Context) error {
 	for {
 		// A read that was decided before the replica went out of service may not have
 		// its connection yet.
-		using, reads := s.pool.Stats().InUse, s.meter.InFlight()
+		using, reads := s.inUse(), s.inFlight()
 		if using == 0 && reads == 0 {
-			closeIdle(s.pool)
+			s.closeIdle()
 			return nil
 		}
 		select {

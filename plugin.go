@@ -48,6 +48,7 @@ type Plugin struct {
 	discovery *discovery
 	// connections are what may be opened on each server.
 	connections connections
+	grouping    *grouping // Config.Groups; nil: there are none
 
 	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
@@ -123,6 +124,8 @@ func (p *Plugin) install(db *gorm.DB) error {
 	keys, _ := session.NewKeys(p.cfg.TokenKeys...) // checked by validate
 	p.told, _ = observe.Of(p.cfg.Observers...)
 	p.keys = &keys
+	p.grouping, err = p.newGrouping(p.cfg.Groups)
+	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -21,10 +21,22 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 	rt := r.router
 	primary := r.forced
 	r.forced = 0
+	var last error // of a replica
 	for {
 		r.attempts++
 		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(r.attempts) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
+		}
+		if primary != 0 && r.class != nil {
+			again, err := r.leaves(ctx, primary, last)
+			if err != nil {
+				r.attempts-- // it has not run
+				r.unserved(ctx, primary, err)
+				return err
+			}
+			if again {
+				primary = 0
+			}
 		}
 		r.tries = true
 		s, generation, reason, err := r.choose(ctx, primary)
@@ -33,6 +45,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			s, generation, reason, err = r.admit(ctx, reason)
 		}
 		if err != nil {
+			err = lastly(err, last)
 			r.unserved(ctx, reason, err)
 			return err
 		}
@@ -68,9 +81,9 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
 				if !r.begins { // a slow server is quick to begin a transaction
-					s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
+					s.meterFor(r.pooled).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
-				rt.told(marksOf(ctx), s, generation, r.sight, nil)
+				r.toldBy(ctx, s, generation, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(ctx, s, reason)
 				return nil
@@ -88,15 +101,16 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial, ran})
 		if !again {
-			rt.told(marksOf(ctx), s, generation, r.sight, err)
+			r.toldBy(ctx, s, generation, err)
 			r.ranOn(ctx, s, reason)
 			return err
 		}
 		if next != 0 {
 			primary = next
 		}
+		last = err
 		if !rt.cfg.Retry.Allows(r.attempts) {
-			if primary == 0 {
+			if primary == 0 && !r.lifted {
 				r.ranOn(ctx, s, reason)
 				return err
 			}
@@ -108,12 +122,13 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
-	ran.inFlight = s.meter.Begin(began)
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class) (ran pace, err error) {
+	meter := s.meterFor(of)
+	ran.inFlight = meter.Begin(began)
 	defer func() {
 		now := sinceStart()
 		ran.took = now - began
-		s.meter.End(now)
+		meter.End(now)
 		if trial {
 			s.trial.Store(false)
 		}
@@ -137,7 +152,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		return 0, true // its place in the monitor may be another's by now
 	}
 	v := retry.OfAttempt(ctx, ctx, err)
-	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby)) {
+	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby) || errors.Is(err, monitor.ErrNotLogical)) {
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	v = r.weigh(ctx, v, err, run)
@@ -147,7 +162,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	if v.Strikes() {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
-	s.timeFailed(ctx, v, run)
+	s.timeFailed(ctx, v, run, r.pooled)
 	r.exclude |= 1 << (s.index % 64)
 	switch v.Action {
 	case retry.Elsewhere:
@@ -199,7 +214,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
 	m := marksOf(ctx)
-	group := r.group(m)
+	group := r.classed(ctx, m)
 	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
 		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
 	}
@@ -219,6 +234,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if parent != nil && parent.router != rt {
 		parent = nil // of tables that live elsewhere
 	}
+	r.enter(&q.Query, m, parent)
 	q.Withheld = rt.plugin.withheld(q.Random, parent)
 	if parent != nil && parent.ran && parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
@@ -242,6 +258,11 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	case d.Target == policy.ToPrimary && r.tries && parent == nil:
 		d = r.tryEjected(q, snap, d)
 	}
+	if !shadowed && r.class != nil {
+		if d, err = r.otherwise(q, d, snap); err != nil {
+			return nil, 0, d.Reason, err
+		}
+	}
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
@@ -251,7 +272,12 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if snap.Replicas[d.Replica].Balanced {
 		r.checks(at, q)
 	}
-	hold(m, at.held)
+	if !at.logical {
+		hold(m, at.held)
+	}
+	if q.Group != "" && (r.pooled == nil || r.pooled.name != q.Group) {
+		r.pooled = rt.members.class(q.Group) // set aside
+	}
 	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
 

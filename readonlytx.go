@@ -27,6 +27,9 @@ type readOnlyTx struct {
 	replica    *sql.Tx
 	server     *server
 	generation uint64 // of the replica, see route
+	class      *class // these three as of route
+	pooled     *class
+	lifted     bool
 	reason     policy.Reason
 	primary    *trackedTx
 	over       bool
@@ -173,7 +176,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		var err error
 		// On the context of Begin, as database/sql promises: when that ends, the
 		// transaction is rolled back.
-		tx, err = s.pool.BeginTx(r.checking(t.ctx, s), &t.opts)
+		tx, err = s.poolFor(r.pooled).BeginTx(r.checking(t.ctx, s), &t.opts)
 		if err == nil {
 			err = s.learnIsolation(ctx, tx)
 		}
@@ -183,6 +186,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		return err
 	}, func() { _ = tx.Rollback() })
 	t.server, t.generation, t.reason = r.at, r.generation, r.reason
+	t.class, t.pooled, t.lifted = r.class, r.pooled, r.lifted
 	if r.check != nil && r.check.server == r.at {
 		t.shows = r.check.facts
 	}
@@ -266,7 +270,9 @@ func (t *readOnlyTx) again() *route {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return nil
 	}
-	return &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
+	return &route{router: t.router, wish: t.wish, parent: &route{
+		router: t.router, at: t.server, generation: t.generation, ran: true, class: t.class, pooled: t.pooled, lifted: t.lifted,
+	}}
 }
 
 // moveToPrimary begins on the primary. What ran on the replica so far were

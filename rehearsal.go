@@ -111,7 +111,7 @@ func (rt *router) ruling(q *policy.Query, snap *policy.Snapshot, now time.Time) 
 	if rt.rehearsal != nil {
 		return rt.rehearsal.ruling(rt, q, snap, now)
 	}
-	return rt.decider.Decide(q, snap, rt, now)
+	return rt.decider.Decide(q, snap, rt.load(q.Group), now)
 }
 
 func (h *rehearsal) ruling(rt *router, q *policy.Query, snap *policy.Snapshot, now time.Time) policy.Decision {

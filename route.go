@@ -76,6 +76,11 @@ type route struct {
 	place *budget // where a read that fell back on the primary has a place, until rows or a transaction hold it
 	fell  bool    // it did fall back
 
+	lifted   bool          // its group has no replica for it, and others may serve it
+	objected policy.Reason // what kept its group from serving it
+	class    *class        // the group that it is meant for
+	pooled   *class        // the group whose pool it runs in; nil: the site's
+
 	waited time.Duration // what the newest decision took, where it had to wait
 	begins bool          // it is for a transaction that begins with its first read
 }
@@ -138,9 +143,9 @@ func (r *route) on(s *server) runner {
 	case s == nil:
 		return r.primary()
 	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
-		return s.prepared
+		return s.preparedFor(r.pooled)
 	default:
-		return s.pool
+		return s.poolFor(r.pooled)
 	}
 }
 
@@ -203,6 +208,7 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 func (r *route) ranOn(ctx context.Context, s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
 	r.router.count(s, reason)
+	r.countGroup(s, reason)
 	r.tell(ctx, s, reason)
 }
 
@@ -295,7 +301,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	run := func(s *server) error {
 		pool := r.router.target()
 		if s != nil {
-			pool = s.pool
+			pool = s.poolFor(r.pooled)
 		}
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
@@ -444,7 +450,7 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 		// A connection to a replica would soon be behind its session.
 		// And behind a name of several servers nobody would check it.
 		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil && !s.balanced() {
-			return s.poolOf(), err
+			return s.poolOf(r.pooled), err
 		}
 	}
 	return r.router.primaryDB()

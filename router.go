@@ -178,6 +178,11 @@ func (rt *router) prepare() {
 	if rt.cfg.MaxLag == Off {
 		limits.MaxLag, cfg.MaxLag = noLimit, noLimit
 	}
+	if rt == p.main && p.grouping != nil {
+		for _, g := range p.grouping.groups {
+			rt.knows([]string{g.Name}) // also one that no replica is in yet
+		}
+	}
 	for i, r := range rt.cfg.Replicas {
 		rt.join(i, r, rt.dialers[i])
 		rt.clocks(r)
@@ -271,7 +276,7 @@ func (rt *router) forgetPrepared() {
 		rt.prepared.reset()
 	}
 	for _, s := range rt.replicas() {
-		s.prepared.reset()
+		s.forgetPrepared()
 	}
 }
 

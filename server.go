@@ -28,10 +28,14 @@ type server struct {
 	out        atomic.Bool // taken out of service: nothing begins there
 	dialer     *dialer
 	pool       *sql.DB
-	prepared   *statements   // for statements that come in prepared mode
-	meter      latency.Meter // of reads: how many, and how long they take
-	trial      atomic.Bool   // a read is trying it although it is ejected
-	tried      atomic.Int64  // when the newest such read began, as Unix time in ns
+	prepared   *statements             // for statements that come in prepared mode
+	lanes      atomic.Pointer[[]*lane] // what groups have here for themselves
+	size       Pool                    // of Replica.Pool, without defaults
+	reserved   bool                    // for its groups
+	logical    bool                    // fed by logical replication
+	meter      latency.Meter           // of reads: how many, and how long they take
+	trial      atomic.Bool             // a read is trying it although it is ejected
+	tried      atomic.Int64            // when the newest such read began, as Unix time in ns
 	held       *heldServer
 	reads      atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
@@ -48,7 +52,8 @@ type server struct {
 }
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
-	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
+	s := &server{name: r.Name, index: i, dialer: d, size: r.Pool, reserved: r.Reserved, logical: r.Logical, conns: make(map[*heldConn]struct{})}
+	s.lanes.Store(new([]*lane))
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
 	size.apply(s.pool)
@@ -193,7 +198,7 @@ func (s *server) die() {
 		h.breakOff()
 	}
 	s.mu.Unlock()
-	closeIdle(s.pool)
+	s.closeIdle()
 }
 
 // revive lets connections be made again.
@@ -221,13 +226,13 @@ func (s *server) void(generation uint64) {
 func (s *server) close() error {
 	s.die()
 	s.prepared.close()
-	return errors.Join(s.pool.Close(), s.dialer.close())
+	return errors.Join(s.closeLanes(), s.pool.Close(), s.dialer.close())
 }
 
-// poolOf returns the server's pool.
-func (s *server) poolOf() *sql.DB {
+// poolOf returns the server's pool for reads of c.
+func (s *server) poolOf(c *class) *sql.DB {
 	if s == nil {
 		return nil
 	}
-	return s.pool
+	return s.poolFor(c)
 }

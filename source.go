@@ -164,6 +164,22 @@ func (s *source) Conflicts(ctx context.Context) (c lsn.Conflicts, connected bool
 	return c, true, err
 }
 
+// Subscription implements monitor.SubscriptionSource.
+func (s *source) Subscription(ctx context.Context) (sub lsn.Subscription, connected bool, err error) {
+	if s.conn == nil {
+		return lsn.Subscription{}, false, nil
+	}
+	var text string
+	if err := s.conn.QueryRowContext(ctx, lsn.SubscriptionSQL).Scan(&text); err != nil {
+		if said := interface{ SQLState() string }(nil); ctx.Err() != nil || !errors.As(err, &said) {
+			s.drop() // else the server itself has said no
+		}
+		return lsn.Subscription{}, true, err
+	}
+	sub, err = lsn.ParseSubscription(text)
+	return sub, true, err
+}
+
 // Capture implements monitor.Source.
 func (s *source) Capture(ctx context.Context) (c lsn.Capture, connected bool, err error) {
 	if s.conn == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/discover"
 	"github.com/readsplit/readsplit/failover"
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
@@ -86,6 +87,9 @@ type Status struct {
 
 	// Resolvers are the same for each resolver, none of which is counted above.
 	Resolvers []Status
+
+	// Groups are the groups of replicas, by name, with what became of their reads.
+	Groups []groups.Status
 }
 
 // TokenCounts counts tokens that were not accepted as they came. None of them is
@@ -158,6 +162,15 @@ type ServerStatus struct {
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
+	// Groups are the pools that groups have on a replica for themselves. They are not in
+	// Pool; their reads are among Reads and InFlight.
+	Groups []groups.PoolStatus
+	// Reserved: the replica serves reads of its groups alone. Logical: it is fed by
+	// logical replication, and has no position and no lag.
+	Reserved, Logical bool
+	// Subscription is what a Logical replica says of its subscriptions, for people: no
+	// decision looks at it. Nil where nothing is known.
+	Subscription *monitor.Subscription
 }
 
 // Status returns a snapshot. It asks no server.
@@ -212,7 +225,7 @@ func (rt *router) status() Status {
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
 			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, NoPosition: r.NoPosition, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
-			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
+			Reads: s.reads.Load(), InFlight: s.inFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		if rs.Lag, rs.LagKnown = r.Lag(now); r.NoPosition {
 			rs.StatedLag = r.StatedLag
@@ -222,7 +235,14 @@ func (rt *router) status() Status {
 		}
 		rs.Discovered, rs.IsPrimary = s.discovered.Load(), rt.monitor.IsPrimary(i)
 		rs.Conflicts = rt.conflictsOn(i)
+		rs.Reserved, rs.Logical, rs.Groups = s.reserved, s.logical, s.laneStatus()
+		if fed, ok := rt.monitor.Subscription(i); ok {
+			rs.Subscription = &fed
+		}
 		st.Replicas = append(st.Replicas, rs)
+	}
+	for _, name := range sortedKeys(rt.members.groups()) {
+		st.Groups = append(st.Groups, rt.members.class(name).status(snap))
 	}
 	c := &rt.counters
 	for i := range c.onPrimary {

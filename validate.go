@@ -135,6 +135,18 @@ func (v *problems) replicaAlone(field string, r Replica) {
 			v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
 		}
 	}
+	if len(r.Groups) == 0 && r.Reserved {
+		v.add("%s.Reserved is true, but it has no Groups: no read would ever go there; name its groups", field)
+	}
+	if len(r.Groups) == 0 && r.Logical {
+		v.add("%s.Logical is true, but it has no Groups: only reads of its groups may go to a server that is fed by logical replication; name its groups", field)
+	}
+	if r.Logical && r.AllowPrimaryAsReplica {
+		v.add("%s.AllowPrimaryAsReplica is true, and so is Logical: a server that is fed by logical replication is never a primary of this application; leave one of them out", field)
+	}
+	if r.Logical && (r.Balanced || r.StatedLag != 0) {
+		v.add("%s.Logical is true, and so is Balanced, or StatedLag is set: they are about servers that are checked, or trusted, to be fresh enough, and nothing is known of one that is fed by logical replication; leave them out", field)
+	}
 	if r.StatedLag < 0 {
 		v.add("%s.StatedLag is %v: it must be positive, or 0 for a server that tells its position", field, r.StatedLag)
 	}
@@ -175,6 +187,9 @@ func (v *problems) conflictGroup(c Config) {
 		}
 	}
 	add(c.Replicas)
+	for _, g := range c.Groups {
+		groups[g.Name] = true
+	}
 	if c.Discover.Source != nil {
 		add([]Replica{c.Discovered})
 		if len(c.Discovered.Groups) == 0 {

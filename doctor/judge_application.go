@@ -75,6 +75,8 @@ var remedies = map[string]string{
 	"shadow":             "Plugin.SetTraffic(policy.Traffic{}), when Status().Shadow shows what you expected.",
 	"no_replicas":        "Set Config.Replicas.",
 	"group_empty":        "No replica is in the group that the context names.",
+	"group_on_primary":   "No replica of a group is right for its reads: look at those replicas, or set Otherwise of the group in Config.Groups.",
+	"reserved":           "All replicas are reserved for groups (Replica.Reserved): add one for the site.",
 	"fresh":              "Code asks for current data: look where readsplit.Fresh is used.",
 	"refused_by_replica": "Replicas refuse statements that are taken for reads: functions that are declared stable and write.",
 	"keeps_conflicting":  "Replay cancels these statements again and again: shorter queries, max_standby_streaming_delay, or Config.ConflictGroup.",

@@ -41,6 +41,11 @@ type Target struct {
 	Groups []string
 	// AllowPrimary accepts a replica that is not in recovery.
 	AllowPrimary bool
+	// Logical says that the replica is fed by logical replication: another database
+	// cluster, which is no standby and has no positions. Nothing is known of its age.
+	Logical bool
+	// Reserved keeps the replica for the reads of its groups.
+	Reserved bool
 	// Balanced says that the name answers as several servers. Where it is not said it
 	// is found out, see StateBalanced.
 	Balanced bool
@@ -126,6 +131,7 @@ const (
 	StateDown       State = "down"        // does not answer
 	StateWritable   State = "writable"    // configured as a replica, but it is not in recovery
 	StateStandby    State = "standby"     // configured as the primary, but it is in recovery
+	StateNotLogical State = "not_logical" // configured as fed by logical replication, but of the primary's own cluster
 	StateForeign    State = "foreign"     // follows another history than the primary's
 	StateProven     State = "proven"      // follows the primary's history
 	StateRegressed  State = "regressed"   // came back in an older state than it had shown

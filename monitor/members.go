@@ -18,6 +18,7 @@ func (m *Monitor) newReplica(i int, t Target) *replica {
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
+	r.feed, _ = t.Source.(SubscriptionSource)
 	return r
 }
 
@@ -111,6 +112,9 @@ func (m *Monitor) Remove(place int) {
 	r := m.all()[place]
 	r.close()
 	m.mu.Lock()
+	if r.forks() {
+		m.lostFork = m.primary.history
+	}
 	r.gone, r.up = true, false
 	r.next()
 	r.publish()

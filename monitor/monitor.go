@@ -20,7 +20,9 @@ type Monitor struct {
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	primary  primary
 
-	mu        sync.Mutex    // guards what follows and each replica's shared state
+	mu sync.Mutex // guards what follows and each replica's shared state
+	// lostFork is the primary's history that a replica had left which was removed.
+	lostFork  lsn.History
 	news      chan struct{} // closed at the next publication; nil while nobody waits
 	want      want
 	turn      int              // whose turn it is among equally quick replicas

@@ -148,7 +148,7 @@ func (m *Monitor) wantNewest() {
 // anybody to wait for it.
 func (m *Monitor) waitIsWorthwhile() bool {
 	for i := range m.snap.Load().Replicas {
-		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.Role != policy.RoleLogical && r.CatchUp <= m.cfg.MaxWait {
 			return true
 		}
 	}

@@ -31,6 +31,10 @@ const (
 // recovery.
 var ErrNotStandby = errors.New("readsplit: not a standby")
 
+// ErrNotLogical says that a server that is declared to be fed by logical replication is
+// of the primary's own database cluster.
+var ErrNotLogical = errors.New("readsplit: not fed by logical replication")
+
 // replica is what is known of one replica.
 type replica struct {
 	m      *Monitor
@@ -40,9 +44,11 @@ type replica struct {
 	gen    atomic.Uint64
 	ctx    context.Context // ends when the monitor, or the replica in it, does
 	cancel context.CancelFunc
-	ended  chan struct{}  // closed when the goroutine has ended; nil: there is none
-	renew  Renewer        // nil: the source cannot
-	asks   ConflictSource // nil: the source cannot
+	ended  chan struct{}      // closed when the goroutine has ended; nil: there is none
+	renew  Renewer            // nil: the source cannot
+	asks   ConflictSource     // nil: the source cannot
+	feed   SubscriptionSource // nil: the source cannot
+	fedAt  time.Time          // when it may be asked for its subscriptions; the goroutine's own
 	health health
 
 	distance distance
@@ -50,6 +56,7 @@ type replica struct {
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
 	conflicts   lsn.Conflicts
+	fed         Subscription
 	counted     bool      // conflicts are the server's
 	conflictsAt time.Time // when it may be asked for them; the goroutine's own
 
@@ -125,6 +132,7 @@ func (r *replica) run(rng *rand.Rand) {
 		if full {
 			r.sampleFull()
 			r.askConflicts()
+			r.askSubscription()
 			// A server that is gone is asked less and less often.
 			regular = time.Now().Add(every() * time.Duration(min(1+r.fails/8, slowest)))
 			if r.fails == 1 {
@@ -290,20 +298,28 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	if r.balanced { // since a moment ago
 		return append(events, r.takeBalanced(began, s)...)
 	}
+	forked := r.forks()
 	r.began, r.answered, r.sample = began, time.Now(), s
+	if forked != r.forks() {
+		events = append(events, r.rejudgeOthers()...)
+	}
 	events = append(events, r.tellsNoPosition(&s)...)
 	if r.noPosition {
 		r.known = 0
 	}
 
-	role := policy.RoleStandby
-	if !s.InRecovery {
-		role = policy.RolePrimary
+	if r.target.Logical {
+		r.takeLogical(note)
+	} else {
+		role := policy.RoleStandby
+		if !s.InRecovery {
+			role = policy.RolePrimary
+		}
+		if role != r.role && role == policy.RolePrimary && !r.target.AllowPrimary {
+			note(StateWritable)
+		}
+		r.role = role
 	}
-	if role != r.role && role == policy.RolePrimary && !r.target.AllowPrimary {
-		note(StateWritable)
-	}
-	r.role = role
 	// A connection that was opened while the question was under way may be to a
 	// state that is older than the answer.
 	r.known = max(r.known, min(s.Replay, r.minSince))
@@ -351,12 +367,21 @@ func (r *replica) rejudge() (events []Change) {
 	if r.balanced {
 		return r.rejudgeBackends()
 	}
-	if r.answered.IsZero() || !r.sample.InRecovery {
+	if r.answered.IsZero() {
+		return nil
+	}
+	if r.target.Logical {
+		// The primary may have been asked for the first time since.
+		r.takeLogical(func(state State) { events = append(events, Change{Replica: r.i, State: state}) })
+		return events
+	}
+	if !r.sample.InRecovery {
 		return nil
 	}
 	p := &r.m.primary
 	before := r.lineage.verdict
 	history := r.lineage.history
+	r.lineage.fork = r.m.forked()
 	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.answered))
 	if history != r.lineage.history {
 		r.replayedAt = time.Time{} // a bound that was proven in another history
@@ -380,8 +405,8 @@ func (r *replica) rejudge() (events []Change) {
 // measure follows how long r takes to reach a position that was asked for. The
 // caller holds Monitor.mu.
 func (r *replica) measure() {
-	if r.noPosition {
-		return
+	if r.noPosition || r.target.Logical {
+		return // there is no position that it could reach
 	}
 	w := r.m.want
 	most := 3 * r.m.cfg.MaxWait
@@ -406,7 +431,7 @@ func (r *replica) measure() {
 func (r *replica) view() policy.Replica {
 	p := &r.m.primary
 	v := policy.Replica{
-		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups,
+		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups, Reserved: r.target.Reserved,
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,

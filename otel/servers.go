@@ -29,7 +29,12 @@ func (r *round) servers(s *readsplit.Status, l labels) {
 		x := &s.Replicas[i]
 		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name) || x.IsPrimary && x.Discovered, r.now), l)
 		r.replica(x, l)
-		r.pool(&x.Pool, l, pool(x.Name))
+		if !x.Reserved {
+			r.pool(&x.Pool, l, pool(x.Name))
+		}
+		for j := range x.Groups {
+			r.pool(&x.Groups[j].Pool, l, pool(x.Name+"@"+x.Groups[j].Group))
+		}
 	}
 }
 
@@ -94,6 +99,8 @@ func stateOf(s *readsplit.ServerStatus, replica, elected bool, now time.Time) st
 		return "paused"
 	case s.CutOff:
 		return "cut_off"
+	case s.Role == policy.RoleLogical:
+		return "up" // it has no lag that could be unproven
 	case replica && !s.LagKnown:
 		return "unproven"
 	case replica && s.Lag >= behind:

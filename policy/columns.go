@@ -57,6 +57,11 @@ func (c *columns) add(to *column, r *Replica) {
 	if !r.Gone && len(c.zones) < mostZones && !slices.Contains(c.zones, r.Zone) {
 		c.zones = append(c.zones, r.Zone)
 	}
+	if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
+		to.odd = true
+		c.odd++
+		return
+	}
 	to.fixed = r.fixed()
 	if to.fixed != ReasonNone {
 		return

@@ -125,7 +125,7 @@ var at900 = at(900)
 func TestColumnsKnowEveryField(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"Role", "AllowPrimary", "Gone", "Drained", "Up", // fixed, or odd
-		"Balanced", "NoPosition", "StatedLag", // odd; StatedLag counts with NoPosition
+		"Balanced", "NoPosition", "StatedLag", "Reserved", // odd; StatedLag counts with NoPosition
 		"EjectedUntil", "Since", // settled
 		"Sampled", "ReplayedAt", "Margin", // columns
 		"Applied", "CatchUp", "Paused", // columns
@@ -136,6 +136,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"Mode", "AtMost", "Need", // the bounds of a scan
 		"Group", "Exclude", // asked of the rules
+		"Monotonic",          // of logical replicas, which are odd
 		"Only",               // one replica is looked at
 		"KeepServer", "Held", // slow; Held means nothing without
 		"TryEjected", "Random", "Affinity", // what is settled is asked of the rules

@@ -188,6 +188,9 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	if reason := ruleRole(r); reason != ReasonNone {
 		return reason
 	}
+	if reason := ruleLogical(in.q, r); reason != ReasonNone {
+		return reason
+	}
 	if reason := ruleUp(r); reason != ReasonNone {
 		return reason
 	}

@@ -23,7 +23,7 @@ func TestDecideAgainstOracle(t *testing.T) {
 	balancers := []policy.Balancer{nil, policy.Random(), policy.RoundRobin(), policy.ZoneFirst(policy.Random()), policy.Latency(), policy.LeastBehind(0, nil)}
 	seen := map[policy.Target]int{}
 	reasons := map[policy.Reason]int{}
-	for i := range 25_000 {
+	for i := range 30_000 {
 		c := policytest.Random(r)
 		d := policy.NewDecider(policy.Rules{Limits: c.Limits, Balancer: balancers[i%len(balancers)]})
 		got := d.Decide(&c.Query, &c.Snapshot, c.Load, c.Now)
@@ -42,7 +42,7 @@ func TestDecideAgainstOracle(t *testing.T) {
 		policy.ReasonGroupEmpty, policy.ReasonPreferPrimary, policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending,
 		policy.ReasonFailedThisRead, policy.ReasonHeldElsewhere, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
 		policy.ReasonOldNews, policy.ReasonUnprovenHistory, policy.ReasonLagUnknown, policy.ReasonNoPosition, policy.ReasonStickyWindow, policy.ReasonLagging,
-		policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven,
+		policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, policy.ReasonReserved, policy.ReasonLogical,
 	} {
 		assert.Positive(t, reasons[reason], "no case reached %v", reason)
 	}

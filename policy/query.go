@@ -46,6 +46,9 @@ type Query struct {
 	AtMost time.Duration
 	// Group restricts the read to replicas of this group; "" is every replica.
 	Group string
+	// Monotonic says that the reads of the session may not go back in time, which a
+	// server without positions cannot promise.
+	Monotonic bool
 	// Zone is the caller's own zone, for a balancer that prefers it.
 	Zone string
 

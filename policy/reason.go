@@ -41,6 +41,9 @@ const (
 	// primary had no room for another such read; what the session wrote is there.
 	// Look at the replicas' lag, or raise the budget.
 	ReasonServedStale
+	// ReasonOutsideGroup: no replica of the read's group was right for it, and another
+	// replica was, as the group's rule allows. Look at the replicas of the group.
+	ReasonOutsideGroup
 
 	// Reasons for the primary that lie in the statement, its context or the
 	// configuration.
@@ -59,6 +62,10 @@ const (
 	// ReasonGroupEmpty: no configured replica is in the group that the context
 	// names. Correct the name, or the groups of the replicas.
 	ReasonGroupEmpty
+	// ReasonGroupOnPrimary: no replica of the read's group was right for it, and the
+	// group's rule lets the primary serve it. Look at the replicas of the group, or let
+	// the rule be another one.
+	ReasonGroupOnPrimary
 	// ReasonPreferPrimary: the configuration prefers the primary, and the
 	// context did not ask for a replica.
 	ReasonPreferPrimary
@@ -116,6 +123,9 @@ const (
 
 	// ReasonNotInGroup: the replica is not in the group that the context names.
 	ReasonNotInGroup
+	// ReasonReserved: the replica is reserved for the reads of its groups, and the read
+	// is meant for none.
+	ReasonReserved
 	// ReasonDrained: an operator has taken the replica out of service.
 	ReasonDrained
 	// ReasonFailedThisRead: this read was tried on the replica and failed.
@@ -123,6 +133,10 @@ const (
 	// ReasonNotAStandby: the server is a primary. Correct its address, or allow it
 	// explicitly (development with one server).
 	ReasonNotAStandby
+	// ReasonLogical: the replica is fed by logical replication and has no position that
+	// could be compared with the primary's. Only reads of its groups go there that are
+	// Stale and whose session has nothing to see, or AnyReplica.
+	ReasonLogical
 	// ReasonDown: the newest probe failed, or a crash, a restart or a broken
 	// connection made it void. Look at the server.
 	ReasonDown
@@ -171,6 +185,9 @@ const (
 	// ReasonAtMostUnproven: the context gave this read a bound on staleness, the
 	// primary cannot be reached, and no replica is proven to be within it.
 	ReasonAtMostUnproven
+	// ReasonGroupRefused: no replica of the read's group was right for it, and the
+	// group's rule refuses it then. Look at the replicas of the group.
+	ReasonGroupRefused
 
 	// Reasons for the primary after a replica was tried.
 

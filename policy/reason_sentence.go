@@ -13,20 +13,22 @@ type meaning struct {
 var meanings = [len(labels)]meaning{
 	ReasonNone: {"Nothing was decided.", "nothing was decided", ""},
 
-	ReasonCaughtUp:    {"The replica has replayed what the session must see and is within the bound on lag.", "the replica has what the session wrote", ""},
-	ReasonWithinLag:   {"The session has nothing that it must see, and the replica is within the bound on lag.", "the session has nothing to see, and the replica is within MaxLag", ""},
-	ReasonWaited:      {"The replica reached the session's position after a short wait.", "the replica had what the session wrote after a short wait", "Where these are many, replicas need a little longer than a round trip: nothing is wrong."},
-	ReasonStatedLag:   {"The replica tells no replay position: it is used because Replica.StatedLag says how far behind it is at most, and what the session must see is older than Config.StickyWindow.", "Replica.StatedLag says that the replica is fresh enough", ""},
-	ReasonStale:       {"The context asked for Stale: the replica has what the session wrote, and its lag does not count.", "its context does without a bound on staleness", ""},
-	ReasonAnyReplica:  {"The context asked for AnyReplica: only the role of the server counts, not even the session's own writes.", "its context asks for nothing but a replica", ""},
-	ReasonServedStale: {"No replica is within the bounds, and the primary has no room for another such read: a replica serves it that has what the session wrote.", "no replica was fresh enough and the primary had no room", "Look at the replicas' lag, or raise Config.PrimaryBudget."},
-	ReasonPrimaryLost: {"The primary cannot be reached, so that no bound on lag is proven: a replica serves it that has what the session wrote.", "the primary cannot be reached", "Look at the primary."},
+	ReasonCaughtUp:     {"The replica has replayed what the session must see and is within the bound on lag.", "the replica has what the session wrote", ""},
+	ReasonWithinLag:    {"The session has nothing that it must see, and the replica is within the bound on lag.", "the session has nothing to see, and the replica is within MaxLag", ""},
+	ReasonWaited:       {"The replica reached the session's position after a short wait.", "the replica had what the session wrote after a short wait", "Where these are many, replicas need a little longer than a round trip: nothing is wrong."},
+	ReasonStatedLag:    {"The replica tells no replay position: it is used because Replica.StatedLag says how far behind it is at most, and what the session must see is older than Config.StickyWindow.", "Replica.StatedLag says that the replica is fresh enough", ""},
+	ReasonStale:        {"The context asked for Stale: the replica has what the session wrote, and its lag does not count.", "its context does without a bound on staleness", ""},
+	ReasonAnyReplica:   {"The context asked for AnyReplica: only the role of the server counts, not even the session's own writes.", "its context asks for nothing but a replica", ""},
+	ReasonServedStale:  {"No replica is within the bounds, and the primary has no room for another such read: a replica serves it that has what the session wrote.", "no replica was fresh enough and the primary had no room", "Look at the replicas' lag, or raise Config.PrimaryBudget."},
+	ReasonOutsideGroup: {"No replica of the read's group is right for it, and another replica serves it, as the group's rule allows.", "no replica of their group was right for them and another one was", "Look at the replicas of the group."},
+	ReasonPrimaryLost:  {"The primary cannot be reached, so that no bound on lag is proven: a replica serves it that has what the session wrote.", "the primary cannot be reached", "Look at the primary."},
 
 	ReasonWrite:               {"The statement writes.", "they write", ""},
 	ReasonLockingRead:         {"The statement takes locks, which only the primary can give.", "they lock rows", "Leave out FOR UPDATE and the like where nothing is written afterwards."},
 	ReasonUnknownStatement:    {"The statement cannot be shown to be a read.", "they are not provably reads", "Where it is one, declare the function that it calls STABLE or IMMUTABLE, or name it in Config.ReadFunctions."},
 	ReasonFresh:               {"The context, or a clause, asked for current data.", "their context asks for current data", ""},
 	ReasonNoReplicas:          {"There is no replica, or the plugin is closed.", "no replica is configured", "Set Config.Replicas."},
+	ReasonGroupOnPrimary:      {"No replica of the read's group is right for it, and the group's rule lets the primary serve it.", "no replica of their group was right for them", "Look at the replicas of the group; or set its Otherwise to AnyReplica or Refuse."},
 	ReasonGroupEmpty:          {"No replica is in the group that the context names.", "no replica is in the group that they name", "Correct the name, or Replica.Groups."},
 	ReasonPreferPrimary:       {"The configuration prefers the primary, and the context did not ask for a replica.", "Config.Default prefers the primary", "Mark the reads that may use one with UseReplica, or set Config.Default to PreferReplica."},
 	ReasonKillSwitch:          {"An operator keeps every read on the primary.", "an operator has switched replicas off", "Plugin.SetTraffic with KillSwitch false ends it."},
@@ -46,6 +48,8 @@ var meanings = [len(labels)]meaning{
 	ReasonHeldElsewhere:   {"The request is held on another server.", "their request is held on another server", ""},
 	ReasonObjected:        {"A policy of the application objected without a reason of this list.", "a policy of the application objected", "Let the policy answer with one of the objections, see policy.Reason.Objection."},
 
+	ReasonReserved:        {"The replica is reserved for the reads of its groups.", "the replicas are reserved for groups", ""},
+	ReasonLogical:         {"The replica is fed by logical replication: only reads of its groups go there that are Stale and whose session has nothing to see, or AnyReplica.", "a replica that is fed by logical replication proves nothing", "Mark such reads with Stale, or with AnyReplica where their session writes."},
 	ReasonNotInGroup:      {"The replica is not in the group that the context names.", "no replica of their group may serve", ""},
 	ReasonDrained:         {"An operator has taken the replica out of service.", "the replicas are out of service", "Plugin.Resume puts it back."},
 	ReasonFailedThisRead:  {"This read has failed on the replica, or belongs elsewhere.", "they failed on the replicas", "Look at the retries and at the replica's log."},
@@ -65,6 +69,7 @@ var meanings = [len(labels)]meaning{
 	ReasonWaitExpired:     {"The replica did not reach the session's position within Config.MaxWait.", "the replicas did not get the session's write within MaxWait", "As for behind_session."},
 
 	ReasonPrimaryLostRefused: {"The primary cannot be reached, and the configuration refuses reads whose age cannot be bounded.", "the primary is lost and Config.PrimaryLost refuses", "Look at the primary; ask for less with Stale, or set Config.PrimaryLost to ServeReplicas."},
+	ReasonGroupRefused:       {"No replica of the read's group is right for it, and the group's rule refuses it then.", "no replica of their group was right for them, and its rule refuses them", "Look at the replicas of the group; ask for less with Stale; or set its Otherwise to AnyReplica or Primary."},
 	ReasonAtMostUnproven:     {"The primary cannot be reached, and no replica is proven to be within the bound that the context gave.", "nobody can prove the bound that they ask for", "Look at the primary; ask for less with Stale."},
 
 	ReasonReplicaFailed:    {"The replicas failed while they ran the read.", "they failed on replicas too often", "Look at the retries and at the replicas' logs."},

@@ -17,7 +17,10 @@ func ruleUntried(q *Query, index int) Reason {
 }
 
 func ruleGroup(q *Query, r *Replica) Reason {
-	if q.Group == "" || r.in(q.Group) {
+	switch {
+	case q.Group == "" && r.Reserved:
+		return ReasonReserved
+	case q.Group == "" || r.in(q.Group):
 		return ReasonNone
 	}
 	return ReasonNotInGroup
@@ -88,7 +91,7 @@ func (r *Replica) standsIn() bool { return r.Role == RolePrimary && r.AllowPrima
 
 func ruleRole(r *Replica) Reason {
 	switch {
-	case r.Role == RoleStandby || r.standsIn():
+	case r.Role == RoleStandby || r.Role == RoleLogical || r.standsIn():
 		return ReasonNone
 	case r.Role == RolePrimary:
 		return ReasonNotAStandby

@@ -19,6 +19,10 @@ const (
 	// primary's: another cluster, another timeline. What it shows may never have
 	// been true here, however little the read asks for.
 	RoleForeign
+	// RoleLogical is a server of another database cluster that is fed by logical
+	// replication and declared as such. It is read from by reads of its groups alone
+	// that ask for nothing it cannot prove, see [ReasonLogical].
+	RoleLogical
 )
 
 // Snapshot is what is known of all servers at one moment. It is immutable:
@@ -48,6 +52,8 @@ type Replica struct {
 	Zone   string
 	Weight int // 0 counts as 1
 	Groups []string
+	// Reserved keeps the replica for the reads of its groups.
+	Reserved bool
 
 	// Role as the server itself reported it. A configured replica that is not a
 	// standby is not read from, unless AllowPrimary.

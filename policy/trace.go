@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -111,10 +112,14 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 		{"group", ruleGroup(in.q, r), in.q.Group},
 		{"drained", ruleDrained(r), ""},
 		{"role", ruleRole(r), r.Role.String()},
+		{"logical", ruleLogical(in.q, r), in.logicalDetail()},
 		{"up", ruleUp(r), ""},
 		{"news", ruleNews(r, in.now, d.limits.MaxSampleAge), in.newsDetail(r, d.limits.MaxSampleAge)},
 		{"ejected", in.isEjected(r), in.ejectedDetail(r)},
 		{"single", ReasonNone, in.singleDetail(r)},
+	}
+	if r.Role != RoleLogical {
+		verdicts = slices.Delete(verdicts, 4, 5)
 	}
 	if in.q.KeepServer {
 		verdicts = append(verdicts, Verdict{"held", ruleHeld(in.q, in.s, r), ""})

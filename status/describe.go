@@ -105,9 +105,29 @@ func server(s *readsplit.ServerStatus, primary, elected bool, now time.Time) Ser
 	if !s.Sampled.IsZero() {
 		d.Sampled = s.Sampled.UTC().Format(time.RFC3339Nano)
 	}
-	d.Conflicts = named(s.Conflicts)
+	d.Conflicts, d.Reserved = named(s.Conflicts), s.Reserved
+	if s.Reserved {
+		d.Pool = Pool{}
+	}
+	for i := range s.Groups {
+		if d.Groups == nil {
+			d.Groups = make(map[string]Pool)
+		}
+		p := pool(s.Groups[i].Pool)
+		d.Groups[s.Groups[i].Group] = p
+		d.Pool = d.Pool.plus(p)
+	}
 	d.State, d.Level, d.Advice = state(s, primary, elected, now)
 	return d
+}
+
+// plus is p and q together; without a limit on one there is none on both.
+func (p Pool) plus(q Pool) Pool {
+	sum := Pool{Open: p.Open + q.Open, InUse: p.InUse + q.InUse, Idle: p.Idle + q.Idle, Max: p.Max + q.Max, Waits: p.Waits + q.Waits}
+	if p != (Pool{}) && p.Max == 0 || q.Max == 0 {
+		sum.Max = 0
+	}
+	return sum
 }
 
 func pool(s sql.DBStats) Pool {

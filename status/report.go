@@ -76,11 +76,15 @@ type Server struct {
 	// Conflicts are what the replica itself has counted, see
 	// readsplit.ServerStatus.Conflicts.
 	Conflicts map[string]uint64 `json:"conflicts,omitempty"`
-	Pool      Pool              `json:"pool"`
-	Sampled   string            `json:"sampled,omitempty"`
+	// Pool is the use of all pools to it, Groups that of the pools of groups alone.
+	Pool   Pool            `json:"pool"`
+	Groups map[string]Pool `json:"groups,omitempty"`
+	// Reserved: it serves reads of its groups alone.
+	Reserved bool   `json:"reserved,omitempty"`
+	Sampled  string `json:"sampled,omitempty"`
 }
 
-// Pool is the use of one server's connection pool.
+// Pool is the use of connection pools to one server.
 type Pool struct {
 	Open  int   `json:"open"`
 	InUse int   `json:"in_use"`

@@ -63,6 +63,10 @@ func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (wor
 		return statePaused, Warn, "Somebody paused replay, and its data gets older. When that is over, run there: SELECT pg_wal_replay_resume()"
 	case s.CutOff:
 		return stateCutOff, Bad, "It receives nothing from the primary, and its data gets older. Look at the network between them, and in its log for the WAL receiver: its slot, its right to connect, WAL that is gone."
+	case s.Role == policy.RoleLogical && s.Subscription != nil && s.Subscription.Running < s.Subscription.Count:
+		return stateCutOff, Warn, "It is fed by logical replication, and a subscription has no worker: its data gets older. Look at pg_subscription there, and at its log."
+	case s.Role == policy.RoleLogical:
+		return stateUp, Good, ""
 	case !primary && !s.LagKnown:
 		return stateUnproven, Warn, "It is not proven to follow the primary. Does it stream from it, and may its role see pg_stat_wal_receiver (pg_monitor)?"
 	case !primary && s.Lag >= behind:

@@ -20,13 +20,15 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "groups", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
 	"policy": {"lsn"},
 	// What any policy must satisfy is told in the terms of policies alone.
 	"policy/policytest": {"lsn", "policy"},
+	// What sets of replicas are for, and what became of their reads.
+	"groups": {"policy"},
 	// An explanation is told in the terms of decisions and texts alone.
 	"explain": {"policy", "sqlclass"},
 	// Assertions for the tests of an application, which knows the plugin.

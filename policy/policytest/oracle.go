@@ -44,8 +44,8 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 	anything := q.Mode == policy.AnyReplica
 	primary := r.Role == policy.RolePrimary && r.AllowPrimary
 
-	right := q.Exclude&(1<<(i%64)) == 0 && (q.Only == 0 || q.Only == i+1) && (q.Group == "" || slices.Contains(r.Groups, q.Group)) &&
-		(r.Role == policy.RoleStandby || primary)
+	right := q.Exclude&(1<<(i%64)) == 0 && (q.Only == 0 || q.Only == i+1) && (q.Group == "" && !r.Reserved || q.Group != "" && slices.Contains(r.Groups, q.Group)) &&
+		(r.Role == policy.RoleStandby || primary || r.Role == policy.RoleLogical && askedOfLogical(q))
 	right = right && (!q.KeepServer || anything || q.Held == 0 || q.Held == i+1)
 	// With nobody else left, who is ejected is tried.
 	right = right && !r.Gone && !r.Drained && (q.TryEjected || s.Primary.Lost || !r.EjectedUntil.After(now))
@@ -55,6 +55,13 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 			!r.ReplayedAt.Add(limits.MaxLag-r.Margin).Before(now) &&
 			(q.AtMost == 0 || !r.ReplayedAt.Add(q.AtMost-r.Margin).Before(now))
 	return right && known && recent
+}
+
+// askedOfLogical reports whether q asks for nothing that a server without positions
+// cannot prove.
+func askedOfLogical(q *policy.Query) bool {
+	nothing := q.Mode == policy.AnyReplica || q.Mode == policy.Stale && q.Need == (lsn.Position{}) && !q.Monotonic
+	return q.Group != "" && nothing
 }
 
 // shows is the session's own writes.

@@ -1,0 +1,43 @@
+package monitor
+
+// A replica that was promoted writes another history from then on, and takes along
+// whoever receives from it: a standby behind it goes to its new timeline by itself, and
+// shows what was never true here. A role that may see what a standby streams (pg_monitor)
+// sees that at once. Any other learns of it from the control file, minutes later: to it,
+// such a standby looks like one that is a little behind. So once a replica is known to
+// write another history, what cannot be seen to stream the primary's is not proven to
+// follow it.
+
+// forks reports whether r, a replica that is no standby, writes another history of the
+// primary's cluster. One that does not answer any more has not come back from there. The
+// caller holds Monitor.mu.
+func (r *replica) forks() bool {
+	h := r.m.primary.history
+	return !r.answered.IsZero() && !r.sample.InRecovery && !h.Zero() && r.sample.System == h.System && r.sample.History() != h
+}
+
+// forked reports whether any replica does, or did when it was removed. The caller holds
+// Monitor.mu.
+func (m *Monitor) forked() bool {
+	if !m.lostFork.Zero() && m.lostFork == m.primary.history {
+		return true
+	}
+	for _, r := range m.all() {
+		if !r.gone && r.forks() {
+			return true
+		}
+	}
+	return false
+}
+
+// rejudgeOthers judges all replicas but r anew, because r was found to write another
+// history, or to have come back from it. The caller holds Monitor.mu.
+func (r *replica) rejudgeOthers() (events []Change) {
+	for _, other := range r.m.all() {
+		if other != r && !other.gone {
+			events = append(events, other.rejudge()...)
+			other.publish()
+		}
+	}
+	return events
+}
