@@ -87,11 +87,11 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
-	return s.keep(h, life)
+	return s.keep(life, h)
 }
 
 // keep takes a new connection into the pool.
-func (s *server) keep(h *heldConn, life context.Context) (driver.Conn, error) {
+func (s *server) keep(life context.Context, h *heldConn) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
