@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -53,6 +54,9 @@ const (
 	// parkWait bounds the wait for an idle connection that somebody else has taken
 	// meanwhile.
 	parkWait = 2 * time.Millisecond
+	// parkFor is for how long connections are kept out of the pool at most. Reads that
+	// each kept some, and waited for one of the others', would wait for ever.
+	parkFor = 20 * time.Millisecond
 )
 
 // park takes idle connections that lead to servers to be avoided out of the pool, as
@@ -60,9 +64,17 @@ const (
 // database/sql gives the one out first that came back last. It is a preference, and no
 // proof: what matters is checked on whichever connection it is.
 func (s *server) park(avoid []lsn.Server) (unpark func()) {
+	if !s.parking.TryLock() {
+		return func() {}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), parkWait)
+	defer cancel()
+	most := mostParked
+	if open := s.pool.Stats().MaxOpenConnections; open > 0 {
+		most = min(most, open-1) // one is left for the read
+	}
 	var parked []*sql.Conn
-	for len(parked) < mostParked && s.pool.Stats().Idle > 0 {
+	for len(parked) < most && s.pool.Stats().Idle > 0 {
 		conn, err := s.pool.Conn(ctx)
 		if err != nil {
 			break
@@ -79,11 +91,16 @@ func (s *server) park(avoid []lsn.Server) (unpark func()) {
 		}
 		parked = append(parked, conn)
 	}
-	return func() {
+	once := sync.OnceFunc(func() {
 		for _, conn := range parked {
 			_ = conn.Close()
 		}
-		cancel()
+		s.parking.Unlock()
+	})
+	timer := time.AfterFunc(parkFor, once)
+	return func() {
+		timer.Stop()
+		once()
 	}
 }
 

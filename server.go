@@ -39,6 +39,8 @@ type server struct {
 	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
 
+	parking sync.Mutex // some of the pool's connections are kept out of it, see park
+
 	mu    sync.Mutex
 	conns map[*heldConn]struct{}
 	life  context.Context // ends when the server is declared down
