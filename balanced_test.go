@@ -198,6 +198,37 @@ func TestBalancedNameInReadOnlyTransactions(t *testing.T) {
 	}
 }
 
+// Reads that look for another connection to the name do not wait for each other's, also
+// where there are few, and some of them are held by rows that are open.
+func TestBalancedNameWithFewConnections(t *testing.T) {
+	c := breakable(t)
+	database, in := onDatabase(t, c)
+	name := newName(t, c.Replicas()...)
+	d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, name.port(), "", func(r *readsplit.Replica) {
+		r.Balanced, r.Pool.MaxOpen = true, 3
+	}))
+	counters(t, d, 8)
+	spread(t, d, "replica1", "replica2")
+	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
+	defer undone(t, undo)
+	rows, err := d.WithContext(readsplit.AnyReplica(nobody())).Raw("SELECT generate_series(1, 100000)").Rows()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	require.True(t, rows.Next())
+	ended := make(chan int)
+	go func() {
+		_, missing := ownReads(t, d, 8, 240, nil)
+		ended <- missing
+	}()
+	select {
+	case missing := <-ended:
+		assert.Zero(t, missing)
+	case <-time.After(time.Minute):
+		require.Fail(t, "reads wait for ever")
+	}
+	require.NoError(t, rows.Err())
+}
+
 // Explain says that a read would find out behind the name what it is shown, and asks
 // nobody.
 func TestExplainOfABalancedName(t *testing.T) {

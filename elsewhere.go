@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -14,7 +15,7 @@ import (
 // another server behind it is preferred.
 func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
 	if c := r.check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
-		defer park(s.poolFor(r.pooled), c.avoid)()
+		defer s.park(s.poolFor(r.pooled), c.avoid)()
 	}
 	return s.try(attempt, began, trial, r.pooled)
 }
@@ -53,16 +54,27 @@ const (
 	// parkWait bounds the wait for an idle connection that somebody else has taken
 	// meanwhile.
 	parkWait = 2 * time.Millisecond
+	// parkFor is for how long connections are kept out of the pool at most. Reads that
+	// each kept some, and waited for one of the others', would wait for ever.
+	parkFor = 20 * time.Millisecond
 )
 
 // park takes idle connections that lead to servers to be avoided out of the pool, as
 // long as it takes for another connection to be next, and returns what puts them back.
 // database/sql gives the one out first that came back last. It is a preference, and no
 // proof: what matters is checked on whichever connection it is.
-func park(pool *sql.DB, avoid []lsn.Server) (unpark func()) {
+func (s *server) park(pool *sql.DB, avoid []lsn.Server) (unpark func()) {
+	if !s.parking.TryLock() {
+		return func() {}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), parkWait)
+	defer cancel()
+	most := mostParked
+	if open := pool.Stats().MaxOpenConnections; open > 0 {
+		most = min(most, open-1) // one is left for the read
+	}
 	var parked []*sql.Conn
-	for len(parked) < mostParked && pool.Stats().Idle > 0 {
+	for len(parked) < most && pool.Stats().Idle > 0 {
 		conn, err := pool.Conn(ctx)
 		if err != nil {
 			break
@@ -79,11 +91,16 @@ func park(pool *sql.DB, avoid []lsn.Server) (unpark func()) {
 		}
 		parked = append(parked, conn)
 	}
-	return func() {
+	once := sync.OnceFunc(func() {
 		for _, conn := range parked {
 			_ = conn.Close()
 		}
-		cancel()
+		s.parking.Unlock()
+	})
+	timer := time.AfterFunc(parkFor, once)
+	return func() {
+		timer.Stop()
+		once()
 	}
 }
 

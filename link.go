@@ -62,7 +62,7 @@ func (s *server) connectName(ctx, life context.Context) (driver.Conn, error) {
 	h, err := s.dialer.dial(ctx)
 	if err == nil {
 		if err = s.greetName(ctx, h); err == nil {
-			return s.keep(h, life)
+			return s.keep(life, h)
 		}
 		_ = h.Close()
 	}

@@ -45,6 +45,8 @@ type server struct {
 	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
 
+	parking sync.Mutex // some of the pool's connections are kept out of it, see park
+
 	mu    sync.Mutex
 	conns map[*heldConn]struct{}
 	life  context.Context // ends when the server is declared down
@@ -94,11 +96,11 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
-	return s.keep(h, life)
+	return s.keep(life, h)
 }
 
 // keep takes a new connection into the pool.
-func (s *server) keep(h *heldConn, life context.Context) (driver.Conn, error) {
+func (s *server) keep(life context.Context, h *heldConn) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
