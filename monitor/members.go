@@ -17,6 +17,9 @@ func (m *Monitor) newReplica(i int, t Target) *replica {
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
+	if !m.cfg.NoServerWait {
+		r.hangs.waiter, _ = t.Source.(Waiter)
+	}
 	return r
 }
 

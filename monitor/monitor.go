@@ -19,6 +19,7 @@ type Monitor struct {
 	async    atomic.Bool
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	primary  primary
+	rest     rest
 
 	mu   sync.Mutex    // guards what follows and each replica's shared state
 	news chan struct{} // closed at the next publication; nil while nobody waits
@@ -163,6 +164,12 @@ func jitter(rng *rand.Rand, d time.Duration) time.Duration {
 		return d
 	}
 	return d - time.Duration(spread/2) + time.Duration(rng.Int64N(spread))
+}
+
+// phase is the first pause of a server's samples: anything up to d, so that processes
+// that were started together do not ask together for long.
+func phase(rng *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rng.Int64N(int64(d))) + 1
 }
 
 // timeout bounds one question to r.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type replica struct {
 	renew  Renewer        // nil: the source cannot
 	asks   ConflictSource // nil: the source cannot
 	health health
+	hangs  hangs
 
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
@@ -60,6 +62,7 @@ type replica struct {
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
+	roused     bool       // to be asked everything, whenever that would be due
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -92,8 +95,10 @@ func (r *replica) wake() {
 }
 
 func (r *replica) run(rng *rand.Rand) {
-	every := func() time.Duration { return jitter(rng, r.m.cfg.SampleEvery) }
-	regular := time.Now().Add(every())
+	every := func() time.Duration { return jitter(rng, r.m.every()) }
+	var side sync.WaitGroup
+	defer side.Wait()
+	regular := time.Now().Add(phase(rng, r.m.every()))
 	poll := pollFirst
 	due := regular
 	timer := time.NewTimer(time.Until(due))
@@ -113,7 +118,8 @@ func (r *replica) run(rng *rand.Rand) {
 		case <-timer.C:
 		}
 		r.m.mu.Lock()
-		full := !r.up || !time.Now().Before(regular)
+		full := !r.up || r.roused || !time.Now().Before(regular)
+		r.roused = false
 		r.m.mu.Unlock()
 		if full {
 			r.sampleFull()
@@ -128,8 +134,13 @@ func (r *replica) run(rng *rand.Rand) {
 		}
 		next := time.Until(regular)
 		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
-			next = min(next, poll)
-			poll = min(poll+poll/2, pollMost)
+			if until := r.hang(side.Go); !until.IsZero() {
+				next = min(next, time.Until(until)) // the server says it
+				poll = pollFirst
+			} else {
+				next = min(next, poll)
+				poll = min(poll+poll/2, pollMost)
+			}
 		} else if wanted {
 			// Nobody waits: it is only measured, to a quarter of what it takes.
 			next = min(next, max(pollMost, lacks/4))
@@ -266,6 +277,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		settled = false
 	}
 	r.began, r.answered, r.sample = began, time.Now(), s
+	r.judgeHang(began, &s)
 
 	role := policy.RoleStandby
 	if !s.InRecovery {
