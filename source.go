@@ -23,6 +23,7 @@ type source struct {
 	// closer is a pool that was opened for the source alone.
 	closer func() error
 	opened time.Time // when conn was opened, or was to be renewed and could not be
+	wait   waitConn
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
@@ -154,6 +155,7 @@ func (s *source) Nudge(ctx context.Context) error {
 // Close implements monitor.Source.
 func (s *source) Close() error {
 	s.drop()
+	s.wait.drop()
 	if s.closer != nil {
 		return s.closer()
 	}

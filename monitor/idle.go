@@ -40,6 +40,9 @@ func (m *Monitor) Use() (drowsy bool) {
 	return m.rest.state.Load() != awake
 }
 
+// Drowsy is Use of somebody who only looks.
+func (m *Monitor) Drowsy() bool { return m.rest.state.Load() != awake }
+
 // Rouse has every server sampled at once if they were sampled seldom, and waits until
 // some replica is known well enough to be read from. It gives up when until has passed or
 // ctx is done. Those who come meanwhile wait with it, and nobody does where what is known
