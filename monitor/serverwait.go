@@ -146,9 +146,10 @@ func (r *replica) hang(start func(waits func())) (until time.Time) {
 	case !ok:
 		return time.Time{}
 	case h.busy:
-		// Overdue, on a connection to something else, only connecting, or for more than
-		// the one who comes first needs: nobody must have to wait for that.
-		if now.Before(h.ends) && h.now.run == run && h.now.to != 0 && !h.beyond(t.lsn) {
+		// Overdue, on a connection to something else, only connecting, for what is known to
+		// be there although its end was not heard of, or for more than the one who comes
+		// first needs: nobody must have to wait for that.
+		if now.Before(h.ends) && h.now.run == run && h.now.to > r.known && !h.beyond(t.lsn) {
 			return h.ends
 		}
 		return time.Time{}
