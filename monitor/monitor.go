@@ -18,13 +18,18 @@ type Monitor struct {
 	captures captures
 	async    atomic.Bool
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
+	watchers atomic.Int32               // who wait for any answer of a replica
 	primary  primary
 	rest     rest
 
-	mu   sync.Mutex    // guards what follows and each replica's shared state
-	news chan struct{} // closed at the next publication; nil while nobody waits
-	want want
-	turn int // whose turn it is among equally quick replicas
+	mu    sync.Mutex    // guards what follows and each replica's shared state
+	news  chan struct{} // closed at the next publication; nil while nobody waits
+	want  want
+	needs targets // what anybody waits for, on whatever replica
+	// hushed is the furthest position that was stored since somebody was woken last: who
+	// comes to wait for less may have looked before it was stored.
+	hushed lsn.LSN
+	turn   int // whose turn it is among equally quick replicas
 
 	start, stop sync.Once
 	ctx         context.Context
@@ -136,14 +141,20 @@ func (m *Monitor) viewAll(s *policy.Snapshot) {
 // publish stores a changed copy of the snapshot and wakes whoever waits. The
 // caller holds m.mu.
 func (m *Monitor) publish(change func(s *policy.Snapshot)) {
-	old := m.snap.Load()
-	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
-	change(s)
-	m.snap.Store(s)
+	m.store(change)
+	m.hushed = 0
 	if m.news != nil {
 		close(m.news)
 		m.news = nil
 	}
+}
+
+// store is publish that wakes nobody. The caller holds m.mu.
+func (m *Monitor) store(change func(s *policy.Snapshot)) {
+	old := m.snap.Load()
+	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
+	change(s)
+	m.snap.Store(s)
 }
 
 func (m *Monitor) changed(i int, state State, err error) {

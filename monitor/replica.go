@@ -63,6 +63,7 @@ type replica struct {
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
 	roused     bool       // to be asked everything, whenever that would be due
+	quiet      bool       // a position is taken in
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -222,7 +223,9 @@ func (r *replica) samplePosition() {
 	r.m.mu.Lock()
 	s := r.sample
 	s.Replay, s.Receive = replay, max(s.Receive, replay)
+	r.quiet = true
 	events := r.take(began, s, false)
+	r.quiet = false
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
@@ -412,7 +415,23 @@ func (r *replica) standsIn() bool {
 
 func (r *replica) publish() {
 	v := r.view()
-	r.m.publish(func(s *policy.Snapshot) { s.Replicas[r.i] = v })
+	change := func(s *policy.Snapshot) { s.Replicas[r.i] = v }
+	if r.quiet && !r.m.isNews(&r.m.snap.Load().Replicas[r.i], &v) {
+		r.m.hushed = max(r.m.hushed, v.Applied.LSN)
+		r.m.store(change)
+		return
+	}
+	r.m.publish(change)
+}
+
+// isNews reports whether anybody who waits should look at a replica of which nothing but
+// the position was asked. To wake a thousand readers with every answer that brings none of
+// them what they wait for would cost more than all the questions. The caller holds
+// Monitor.mu.
+func (m *Monitor) isNews(old, now *policy.Replica) bool {
+	return m.watchers.Load() > 0 || m.rest.state.Load() != awake ||
+		old.Up != now.Up || old.Role != now.Role || old.Generation != now.Generation ||
+		old.Applied.History != now.Applied.History || m.needs.meets(now.Applied.LSN, time.Now())
 }
 
 // alive ends what failed has begun. It comes before the answer is published:

@@ -3,7 +3,6 @@ package monitor
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -32,18 +31,10 @@ const (
 	// before the server is asked for its position again and again, as if it could not
 	// wait: its milliseconds are rounded up, and the answer is under way.
 	hangSlack = 3 * time.Millisecond
-	// mostTargets bounds the positions that are remembered for one replica.
-	mostTargets = 64
 	// hangBan follows a wait that failed, doubled with each one, to mostHangBan.
 	hangBan     = 100 * time.Millisecond
 	mostHangBan = time.Minute
 )
-
-// target is a position that somebody waits for.
-type target struct {
-	lsn   lsn.LSN
-	until time.Time
-}
 
 // hang is one wait on a server.
 type hang struct {
@@ -58,9 +49,8 @@ type hangs struct {
 	waiter Waiter    // nil: the source cannot
 	ask    chan hang // to the goroutine that waits; nil: it was not needed yet
 
-	targets   []target  // by position
-	crowd     time.Time // until then somebody may wait who is not among them
-	now       hang      // the one that is under way
+	targets   targets
+	now       hang // the one that is under way
 	busy      bool
 	began     time.Time
 	ends      time.Time // when it should have ended
@@ -73,52 +63,15 @@ type hangs struct {
 	earlyAt   time.Time
 }
 
-// want adds a position that somebody waits for.
-func (h *hangs) want(need lsn.LSN, until time.Time) {
-	i, found := slices.BinarySearchFunc(h.targets, need, func(t target, need lsn.LSN) int {
-		switch {
-		case t.lsn < need:
-			return -1
-		case t.lsn > need:
-			return 1
-		}
-		return 0
-	})
-	switch {
-	case found:
-		if until.After(h.targets[i].until) {
-			h.targets[i].until = until
-		}
-	case len(h.targets) < mostTargets:
-		h.targets = slices.Insert(h.targets, i, target{need, until})
-	case until.After(h.crowd):
-		h.crowd = until
-	}
-}
-
-// lowest forgets what was reached and who has given up, and returns what comes first.
-func (h *hangs) lowest(known lsn.LSN, now time.Time) (t target, ok bool) {
-	h.targets = slices.DeleteFunc(h.targets, func(t target) bool { return t.lsn <= known || !now.Before(t.until) })
-	if len(h.targets) == 0 {
-		return target{}, false
-	}
-	return h.targets[0], true
-}
-
 // beyond reports whether the server is waiting for more than need: it will not say
 // when need is reached.
 func (h *hangs) beyond(need lsn.LSN) bool { return h.busy && h.now.to > need }
 
 // awaits adds a position that somebody waits for on r. The caller holds Monitor.mu.
 func (r *replica) awaits(need lsn.LSN, until time.Time) {
-	h := &r.hangs
-	if h.waiter == nil {
-		return
+	if r.hangs.waiter != nil {
+		r.hangs.targets.add(need, until, r.known)
 	}
-	if len(h.targets) == mostTargets {
-		h.lowest(r.known, time.Now())
-	}
-	h.want(need, until)
 }
 
 // canHang reports whether the server may be made to wait. The caller holds Monitor.mu.
@@ -127,7 +80,7 @@ func (r *replica) canHang(now time.Time) bool {
 	return h.waiter != nil && r.sample.Version >= lsn.WaitVersion &&
 		r.up && r.role == policy.RoleStandby && !r.balanced &&
 		(h.refused.System != r.server.System || h.refused.Started != r.server.Started) &&
-		!now.Before(h.banned) && !now.Before(h.crowd)
+		!now.Before(h.banned) && !h.targets.crowded(now)
 }
 
 // hang has the server say when the position is reached that comes first of those that
@@ -140,7 +93,7 @@ func (r *replica) hang(start func(waits func())) (until time.Time) {
 	if !r.canHang(now) {
 		return time.Time{}
 	}
-	t, ok := h.lowest(r.known, now)
+	t, ok := h.targets.lowest(r.known, now)
 	run := r.gen.Load()
 	switch {
 	case !ok:

@@ -114,6 +114,12 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	defer m.mu.Unlock()
 	asked := 0
 	waiting := time.Now().Before(until)
+	if waiting {
+		m.needs.add(need, until, 0)
+		if need <= m.hushed {
+			m.publish(func(*policy.Snapshot) {})
+		}
+	}
 	for _, r := range m.all() {
 		if r.pollFor >= need {
 			asked++ // by itself, until it has it or nobody waits any more
