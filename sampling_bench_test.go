@@ -9,12 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/postgres"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/internal/waitdouble"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/testenv"
-	"gorm.io/driver/postgres"
 )
 
 // BenchmarkSampleOnTheServer is what a question costs a server: a round trip, and how much

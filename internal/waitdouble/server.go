@@ -84,9 +84,9 @@ func Start(ctx context.Context, dsn string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// DSN is a DSN of the real server, to this one.
-func (s *Server) DSN(real string) string {
-	return strings.Replace(real, fmt.Sprintf("port=%d", s.real.Port), fmt.Sprintf("port=%d", s.listener.Addr().(*net.TCPAddr).Port), 1)
+// DSN is a DSN to the real server, made one to this one.
+func (s *Server) DSN(to string) string {
+	return strings.Replace(to, fmt.Sprintf("port=%d", s.real.Port), fmt.Sprintf("port=%d", s.listener.Addr().(*net.TCPAddr).Port), 1)
 }
 
 // Counts returns what came in until now.
@@ -186,11 +186,11 @@ func (s *Server) serve(client net.Conn) {
 		s.cancel(message)
 		return
 	}
-	real, err := s.dial()
+	upstream, err := s.dial()
 	if err != nil {
 		return
 	}
-	l := &link{s: s, client: client, real: real, status: 'I'}
+	l := &link{s: s, client: client, real: upstream, status: 'I'}
 	l.life, l.end = context.WithCancel(s.life)
 	defer l.close()
 	s.mu.Lock()
@@ -202,7 +202,7 @@ func (s *Server) serve(client net.Conn) {
 		delete(s.links, l)
 		s.mu.Unlock()
 	}()
-	if _, err := real.Write(message); err != nil {
+	if _, err := upstream.Write(message); err != nil {
 		return
 	}
 	var back sync.WaitGroup
@@ -229,13 +229,13 @@ func (s *Server) cancel(message []byte) {
 		}
 	}
 	s.mu.Unlock()
-	real, err := s.dial()
+	upstream, err := s.dial()
 	if err != nil {
 		return
 	}
-	defer func() { _ = real.Close() }()
-	if _, err := real.Write(message); err == nil {
-		_, _ = io.Copy(io.Discard, real) // until the server closes it
+	defer func() { _ = upstream.Close() }()
+	if _, err := upstream.Write(message); err == nil {
+		_, _ = io.Copy(io.Discard, upstream) // until the server closes it
 	}
 }
 

@@ -27,7 +27,7 @@ func ask(ctx context.Context, c *pgx.Conn, query string) (string, error) {
 	if len(last.Rows) != 1 || len(last.Rows[0]) != 1 {
 		return "", fmt.Errorf("%d rows", len(last.Rows))
 	}
-	return string(last.FieldDescriptions[0].Name) + " " + string(last.Rows[0][0]), nil
+	return last.FieldDescriptions[0].Name + " " + string(last.Rows[0][0]), nil
 }
 
 func code(err error) string {
