@@ -47,7 +47,7 @@ func (rt *router) awaitReplica(ctx context.Context, s *Session) bool {
 		news := rt.monitor.News()
 		var seen *sight
 		d, _, err := rt.decide(ctx, m, q, nil, &seen)
-		if err == nil && d.Target == policy.ToReplica {
+		if err == nil && d.Target == policy.ToReplica && (!d.Check || rt.replicas()[d.Replica].shows(ctx, q)) {
 			return true
 		}
 		until := time.Now().Add(awaitPause)

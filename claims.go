@@ -30,6 +30,7 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		if m.session != nil {
 			m.session.ledgerOf(q).claim.update(after)
 		}
+		q.monitor.Foresee(next)
 	}
 	m.written()
 }

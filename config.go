@@ -262,6 +262,21 @@ type Replica struct {
 	// Weight. Without it, such a server is warned about and
 	// never read from. Defaults to false.
 	AllowPrimaryAsReplica bool
+	// Balanced says that the name leads to several servers: a Kubernetes -ro service,
+	// HAProxy, a managed reader endpoint, a pooler. A read that asks for something (its
+	// session's writes, MaxLag) then finds out on its own connection what the server
+	// there shows, and goes to another connection, and to the primary at last, where
+	// that is too little; see docs/operations.md. Without it such a name is found out
+	// by what answers there. Defaults to false.
+	Balanced bool
+	// StatedLag is how far behind the primary this server is at most, as whoever runs it
+	// states it; for servers that do not tell their replay position, as those that share
+	// the primary's storage (Aurora), or whose role may not ask for it. Nothing proves
+	// it: reads are as old as it, and for Config.StickyWindow after a write its session
+	// reads from the primary. Where the server tells its position it counts for nothing.
+	// Such a server is used for AnyReplica and Stale alone without it; see
+	// docs/operations.md. Defaults to 0, nothing stated.
+	StatedLag time.Duration
 	// Pool sizes this server's connection pool. Defaults to Config.Pool.
 	Pool Pool
 }

@@ -84,6 +84,8 @@ func TestConfigEveryField(t *testing.T) {
 		"Replica.Weight":                f.weight,
 		"Replica.Groups":                f.groups,
 		"Replica.AllowPrimaryAsReplica": f.allowPrimary,
+		"Replica.Balanced":              f.balanced,
+		"Replica.StatedLag":             f.statedLag,
 		"Replica.Pool":                  f.poolMaxOpen(func(c *readsplit.Config, p readsplit.Pool) { c.Replicas[0].Pool = p }),
 		"Pool.MaxOpen":                  f.poolMaxOpen(func(c *readsplit.Config, p readsplit.Pool) { c.Pool.MaxOpen = p.MaxOpen }),
 		"Pool.MaxIdle":                  f.poolMaxIdle,

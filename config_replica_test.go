@@ -53,6 +53,19 @@ func (f fieldTest) groups(t *testing.T) {
 
 // A server that is a primary is never read from in place of a replica, unless that
 // is allowed.
+func (f fieldTest) balanced(t *testing.T) {
+	said := func(change ...dbOption) readsplit.ServerStatus {
+		return newDB(t, f.c, append([]dbOption{inDatabase(f.database)}, change...)...).plugin.Status().Replicas[0]
+	}
+	base := said()
+	assert.False(t, base.Balanced)
+	assert.Empty(t, base.Backends)
+	changed := said(configured(func(c *readsplit.Config) { c.Replicas[0].Balanced = true }))
+	assert.True(t, changed.Balanced)
+	require.Len(t, changed.Backends, 1, "that answered so far")
+	assert.Equal(t, f.c.Replica(0).Port(), changed.Backends[0].Port)
+}
+
 func (f fieldTest) allowPrimary(t *testing.T) {
 	one := func(c *readsplit.Config) {
 		c.Replicas = c.Replicas[:1]
@@ -175,4 +188,27 @@ func (f fieldTest) poolMaxIdleTime(t *testing.T) {
 	require.Positive(t, open(base))
 	eventually(t, "idle connections to be closed", func() bool { return open(changed) == 0 })
 	assert.Positive(t, open(base))
+}
+
+// What is stated of a server counts where it does not tell its position, and for
+// nothing where it does.
+func (f fieldTest) statedLag(t *testing.T) {
+	with := reader(t, f.c, f.database, "")
+	require.NoError(t, f.c.WaitCaughtUp(limit(t)))
+	said := func(with string, lag time.Duration) readsplit.ServerStatus {
+		d := newDB(t, f.c, inDatabase(f.database), as(f.c, f.database, with, lag))
+		eventually(t, "both servers to have answered", func() bool {
+			s := d.plugin.Status()
+			return !s.Primary.Sampled.IsZero() && s.Replicas[0].Up
+		})
+		return d.plugin.Status().Replicas[0]
+	}
+	base, changed, told := said(with, 0), said(with, time.Second), said("", time.Second)
+	assert.True(t, base.NoPosition)
+	assert.False(t, base.LagKnown)
+	assert.True(t, changed.LagKnown)
+	assert.GreaterOrEqual(t, changed.Lag, time.Second)
+	assert.Equal(t, time.Second, changed.StatedLag)
+	assert.False(t, told.NoPosition)
+	assert.Zero(t, told.StatedLag)
 }

@@ -103,6 +103,7 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Servers = []string{primaryName}
 		h.nearly(rt, r, s)
 	}
+	h.checks(rt, s)
 	if n := h.p.percent(); n < 100 && !s.Primary() && (q.parent == nil || q.parent.at == nil) {
 		s.Before = append(s.Before, fmt.Sprintf("an operator lets %d of 100 reads through (Traffic.Percent); the others go to the primary (%s)", n, policy.ReasonPercent))
 		s.Servers = also(s.Servers, primaryName)
@@ -112,6 +113,30 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		h.bounded(ctx, rt, q, s)
 		r.fell = q.fell
 	}
+}
+
+// checks explains that a read which may go to a name of several servers finds out there
+// what it is shown. In a rehearsal nobody is asked.
+func (h *rehearsal) checks(rt *router, s *explain.Statement) {
+	for _, name := range h.balanced(rt, s.Servers) {
+		s.Before = append(s.Before, fmt.Sprintf("would ask the server that its connection to %s leads to what it shows, unless it has shown enough already; where that is too little, another connection, and at last the primary serves it", name))
+		s.Servers = also(s.Servers, primaryName)
+	}
+}
+
+// balanced are those of the names that lead to several servers, for a read that asks
+// for something.
+func (h *rehearsal) balanced(rt *router, names []string) (several []string) {
+	if h.query.Mode == policy.AnyReplica {
+		return nil
+	}
+	snap := rt.monitor.Snapshot()
+	for i := range snap.Replicas {
+		if r := &snap.Replicas[i]; r.Balanced && !r.Gone && slices.Contains(names, r.Name) {
+			several = append(several, r.Name)
+		}
+	}
+	return several
 }
 
 // percent is how many of a hundred reads the rules decide about.

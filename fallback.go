@@ -27,7 +27,7 @@ const (
 // to it that each is.
 func kindOf(reason policy.Reason) kind {
 	switch reason {
-	case policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica,
+	case policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStatedLag, policy.ReasonStale, policy.ReasonAnyReplica,
 		policy.ReasonPrimaryLost, policy.ReasonServedStale:
 		return elsewhere // a replica serves it
 	case policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven:
@@ -53,7 +53,7 @@ func kindOf(reason policy.Reason) kind {
 		return fallback // there is no replica to serve it
 	case policy.ReasonKeepsConflicting:
 		return fallback // replay would cancel it there
-	case policy.ReasonLagUnknown, policy.ReasonBehindBytes, policy.ReasonLagging:
+	case policy.ReasonLagUnknown, policy.ReasonNoPosition, policy.ReasonBehindBytes, policy.ReasonLagging:
 		return fallback // replicas are too old
 	case policy.ReasonBehindSession, policy.ReasonWaitExpired:
 		return fallback // replicas do not have what the session wrote

@@ -82,7 +82,15 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
+		AllowPrimary: r.AllowPrimaryAsReplica, Balanced: r.Balanced, StatedLag: r.StatedLag, Source: from,
+	}
+}
+
+// clocks lets a primary that does not tell its position have one by the clock, if it is
+// stated of r how far behind it is.
+func (rt *router) clocks(r Replica) {
+	if r.StatedLag > 0 {
+		rt.clock.Store(true)
 	}
 }
 
@@ -107,6 +115,7 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	r = weighed([]Replica{r})[0]
 	var v problems
 	v.replica("Replica", r)
+	v.statedLag("Replica", r, rt.cfg)
 	if p.db.Dialector.Name() != "postgres" {
 		v.add("AddReplica on a database of dialect %q: replicas work with postgres", p.db.Dialector.Name())
 	}
@@ -123,6 +132,7 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	if err := v.err(); err != nil {
 		return err
 	}
+	rt.clocks(r)
 	d, err := newDialer(r.Dialector)
 	if err != nil {
 		return fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)

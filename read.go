@@ -47,12 +47,22 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		trial := r.trial
 		r.trial, r.began = false, sinceStart()
-		ran, err := s.try(attempt, r.began, trial)
+		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
 			continue
 		}
 		late := r.over()
+		if u := unfitted(err); u != nil && ctx.Err() == nil {
+			r.elsewhere(s, u, trial)
+			continue
+		}
+		if c := r.check; err == nil && c != nil && c.server == s {
+			c.capture = rt.monitor.NextCapture()
+			if c.reason != 0 {
+				reason = c.reason
+			}
+		}
 		if err == nil {
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
@@ -131,7 +141,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	v = r.weigh(ctx, v, err, run)
-	if v.ServerSuspect {
+	if v.ServerSuspect && !s.balanced() { // one of several servers, which says nothing of the others
 		r.router.monitor.Suspect(s.index, err)
 	}
 	if v.Strikes() {
@@ -235,9 +245,12 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
-		return nil, 0, d.Reason, nil
+		return nil, 0, r.unfitReason(d.Reason), nil
 	}
 	at := rt.replicas()[d.Replica]
+	if snap.Replicas[d.Replica].Balanced {
+		r.checks(at, q)
+	}
 	hold(m, at.held)
 	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
@@ -296,10 +309,9 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		}
 		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
-	if parent != nil && (parent.at == nil || parent.at.index >= 64) {
+	if parent != nil && parent.at == nil {
 		parent = nil
 	}
-	anywhere := q.Exclude
 	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
@@ -325,17 +337,21 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			}
 		}
 	}
+	if parent != nil && parent.check != nil && parent.check.server == parent.at && !snap.Primary.Lost {
+		rt.demandParent(ctx, parent.check, q, deadline)
+		snap, now = rt.monitor.Snapshot(), time.Now()
+	}
 	refreshed := false
 	for {
-		q.Exclude = anywhere
+		q.Only = 0
 		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
 			// A child is read where its parent was. On another replica, and on one that
 			// came back in an older state, it might not see what its parent has seen: an
 			// order without its lines.
-			q.Exclude |= ^(uint64(1) << parent.at.index)
+			q.Only = parent.at.index + 1
 		}
 		d := rt.ruling(&q.Query, snap, now)
-		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
+		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
 		}
@@ -386,7 +402,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 // not at all.
 func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now time.Time) bool {
 	alone := q.Query
-	alone.Exclude |= ^(uint64(1) << parent.at.index)
+	alone.Only = parent.at.index + 1
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
 		rt.ruling(&alone, snap, now).Target == policy.ToReplica
 }

@@ -34,6 +34,9 @@ type readOnlyTx struct {
 	// state are the statements that made the transaction what it is (SET LOCAL,
 	// savepoints), which a move to the primary must not lose.
 	state []stateStatement
+	// shows is what the replica has shown inside the transaction, where it is one of
+	// several behind a name.
+	shows policy.Replica
 }
 
 type stateStatement struct {
@@ -170,7 +173,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		var err error
 		// On the context of Begin, as database/sql promises: when that ends, the
 		// transaction is rolled back.
-		tx, err = s.pool.BeginTx(t.ctx, &t.opts)
+		tx, err = s.pool.BeginTx(r.checking(t.ctx, s), &t.opts)
 		if err == nil {
 			err = s.learnIsolation(ctx, tx)
 		}
@@ -180,6 +183,9 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		return err
 	}, func() { _ = tx.Rollback() })
 	t.server, t.generation, t.reason = r.at, r.generation, r.reason
+	if r.check != nil && r.check.server == r.at {
+		t.shows = r.check.facts
+	}
 	r.keepTx(t.primary)
 	switch {
 	case err != nil:
@@ -240,6 +246,11 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	s, _, reason, err := r.choose(ctx, 0)
 	if err != nil {
 		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
+	}
+	if s == t.server && r.check != nil && r.check.server == s {
+		if why := t.stillShows(ctx, r.check); why != policy.ReasonNone {
+			s, reason = nil, why
+		}
 	}
 	if s == nil {
 		if s, _, reason, err = r.admit(ctx, reason); err == nil && s == t.server {

@@ -191,6 +191,9 @@ func (h *rehearsal) preloads(stmt *gorm.Statement, parent *route, of *explain.St
 		if child.router == parent.router && len(of.Before) > 0 {
 			s.Resolver, s.Servers, s.Reason = of.Resolver, of.Servers, policy.ReasonParent
 			s.Before = []string{"runs wherever the statement before has run"}
+			if names := h.balanced(child.router, of.Servers); len(names) > 0 {
+				s.Before = append(s.Before, fmt.Sprintf("where that was %s, it may come to another server behind the name, if that shows what the primary had by then; else it runs on the primary", strings.Join(names, " or ")))
+			}
 			h.report.Statements = append(h.report.Statements, s)
 			continue
 		}

@@ -61,6 +61,7 @@ type route struct {
 	sight      *sight        // what its session had seen when it was decided
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	ahead      bool          // read small results before giving out their first row
+	check      *check        // what it has to be shown where it was decided for a balanced name
 	conflicts  bool          // a conflict with replay has cancelled a long run of this read
 	forced     policy.Reason // set: the primary, for this reason
 	text       string        // of the newest statement
@@ -136,7 +137,7 @@ func (r *route) on(s *server) runner {
 	switch {
 	case s == nil:
 		return r.primary()
-	case r.prepared != nil:
+	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
 		return s.prepared
 	default:
 		return s.pool
@@ -441,7 +442,8 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 		return r.router.plugin.baseDB()
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
-		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil {
+		// And behind a name of several servers nobody would check it.
+		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil && !s.balanced() {
 			return s.poolOf(), err
 		}
 	}

@@ -56,9 +56,10 @@ type router struct {
 	ticket      atomic.Uint64
 	counters    counters
 	conflicts   *conflicts.Memory
-	asks        asker      // the monitor
-	rehearsal   *rehearsal // nil: what is decided is done
-	of          *router    // of a rehearsal: the router that it stands for
+	asks        asker       // the monitor
+	clock       atomic.Bool // see source.clock
+	rehearsal   *rehearsal  // nil: what is decided is done
+	of          *router     // of a rehearsal: the router that it stands for
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64
@@ -161,7 +162,7 @@ func (rt *router) prepare() {
 	cfg := monitor.Config{
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
-		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
+		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait, Window: rt.cfg.StickyWindow,
 		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.beforeSample,
 		OnDead:    func(i int) { rt.replicas()[i].die() },
 		OnAlive:   func(i int) { rt.replicas()[i].revive() },
@@ -181,11 +182,12 @@ func (rt *router) prepare() {
 	}
 	for i, r := range rt.cfg.Replicas {
 		rt.join(i, r, rt.dialers[i])
+		rt.clocks(r)
 		cfg.Replicas = append(cfg.Replicas, monitored(r, rt.watchedSource(i)))
 	}
 	rt.dialers = nil // the servers close them from here on
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
-	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, nil)}
+	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, nil), clock: &rt.clock}
 	rt.monitor = monitor.New(cfg)
 	rt.asks = rt.monitor
 	switch {

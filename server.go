@@ -35,6 +35,8 @@ type server struct {
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	manner    manner
+	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
 
 	mu    sync.Mutex
@@ -74,6 +76,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 
+	if s.balanced() {
+		return s.connectName(ctx, life)
+	}
 	h, err := s.dialer.dial(ctx)
 	if err != nil {
 		return nil, s.why(ctx, life, err)
@@ -82,6 +87,11 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
+	return s.keep(h, life)
+}
+
+// keep takes a new connection into the pool.
+func (s *server) keep(h *heldConn, life context.Context) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
@@ -117,7 +127,9 @@ func (s *server) why(ctx, life context.Context, err error) error {
 func (s *server) greet(ctx context.Context, h *heldConn) error {
 	for {
 		before := s.monitor.Look(s.index)
-		text, err := askDriver(ctx, h, lsn.ConnectSQL)
+		text, err := s.manner.put(lsn.ConnectSQL, lsn.BareConnectSQL, func(question string) (string, error) {
+			return askDriver(ctx, h, question)
+		})
 		if err != nil {
 			return err
 		}

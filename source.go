@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -22,13 +23,23 @@ type source struct {
 	saw func(lsn.Sample)
 	// closer is a pool that was opened for the source alone.
 	closer func() error
+	manner manner
+	// clock lets a primary that does not tell its position have one by the clock
+	// (lsn.Clock): there are replicas of which it is stated how far behind they are.
+	clock  *atomic.Bool
+	async  bool      // what the newest sample said
+	key    int       // the process that the server named, see keyPID
 	opened time.Time // when conn was opened, or was to be renewed and could not be
 	wait   waitConn
+	// dialing is a connection that is being opened; nil: none is.
+	dialing *dialing
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
 // another server is noticed then, also where the old one still answers.
 const renewEvery = 15 * time.Second
+
+var errNoPosition = errors.New("readsplit: it is a primary that does not tell its position: let its role ask for it, or set Replica.StatedLag where the replicas do not tell theirs either")
 
 // connect reports whether it has opened a connection.
 func (s *source) connect(ctx context.Context) (fresh bool, err error) {
@@ -45,7 +56,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 			defer cancel()
 		}
 	}
-	conn, err := s.dialer.db.Conn(ctx)
+	conn, fresh, err := s.open(ctx)
 	s.opened = time.Now()
 	if err != nil {
 		if old != nil {
@@ -55,7 +66,14 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	}
 	s.drop()
 	s.conn = conn
-	return true, nil
+	_ = conn.Raw(func(c any) error {
+		s.key = 0
+		if c, ok := c.(driver.Conn); ok {
+			s.key = keyPID(c)
+		}
+		return nil
+	})
+	return fresh, nil
 }
 
 // Renew implements monitor.Renewer.
@@ -64,7 +82,7 @@ func (s *source) Renew() { s.opened = time.Time{} }
 func (s *source) ask(ctx context.Context, query string) (string, error) {
 	var text string
 	err := s.conn.QueryRowContext(ctx, query).Scan(&text)
-	if err != nil {
+	if err != nil && !refuses(err) {
 		s.drop()
 	}
 	return text, err
@@ -87,27 +105,44 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 	if fresh, err = s.connect(ctx); err != nil {
 		return lsn.Sample{}, fresh, err
 	}
-	text, err := s.ask(ctx, lsn.FullSQL)
+	began := time.Now()
+	text, err := s.manner.put(lsn.FullSQL, lsn.BareSQL, func(question string) (string, error) {
+		began = time.Now()
+		return s.ask(ctx, question)
+	})
 	if err != nil {
+		s.drop()
 		return lsn.Sample{}, fresh, err
 	}
 	if s.shared {
 		_ = s.conn.Close()
 		s.conn = nil
 	}
-	if sample, err = lsn.ParseSample(text); err == nil && s.saw != nil {
+	sample, err = lsn.ParseSample(text)
+	if err == nil && s.manner.bare() && !sample.InRecovery {
+		if s.clock == nil || !s.clock.Load() {
+			s.drop()
+			return lsn.Sample{}, fresh, errNoPosition
+		}
+		at := lsn.Clock(began)
+		sample.Flush, sample.Insert, sample.Timeline = at, at, lsn.ClockTimeline
+	}
+	s.async = sample.AsyncCommit
+	if err == nil && s.saw != nil {
 		s.saw(sample)
 	}
+	sample.Pooled = pooled(s.key, sample.BackendPID)
 	return sample, fresh, err
 }
 
 // Position implements monitor.Source.
 func (s *source) Position(ctx context.Context) (replay lsn.LSN, standby, connected bool, err error) {
-	if s.conn == nil {
-		return 0, false, false, nil
+	if s.conn == nil || s.manner.bare() {
+		return 0, false, false, nil // there is nothing to ask for
 	}
 	text, err := s.ask(ctx, lsn.ReplaySQL)
 	if err != nil {
+		s.drop()
 		return 0, false, true, err
 	}
 	replay, standby, err = lsn.ParseReplay(text)
@@ -135,8 +170,20 @@ func (s *source) Capture(ctx context.Context) (c lsn.Capture, connected bool, er
 	if s.conn == nil {
 		return lsn.Capture{}, false, nil
 	}
+	if s.manner.bare() {
+		at := lsn.Clock(time.Now())
+		text, err := s.ask(ctx, lsn.BareCaptureSQL)
+		if err == nil && text != "true" {
+			err = errNoPosition
+		}
+		if err != nil {
+			s.drop()
+		}
+		return lsn.Capture{Flush: at, Insert: at, AsyncCommit: s.async}, true, err
+	}
 	text, err := s.ask(ctx, lsn.CaptureSQL)
 	if err != nil {
+		s.drop()
 		return lsn.Capture{}, true, err
 	}
 	c, err = lsn.ParseCapture(text, 0, 0)
@@ -149,11 +196,22 @@ func (s *source) Nudge(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.ask(ctx, lsn.NudgeSQL)
+	if err != nil {
+		s.drop()
+	}
 	return err
 }
 
 // Close implements monitor.Source.
 func (s *source) Close() error {
+	if d := s.dialing; d != nil {
+		d.cancel()
+		<-d.done
+		s.dialing = nil
+		if d.conn != nil {
+			_ = d.conn.Close()
+		}
+	}
 	s.drop()
 	s.wait.drop()
 	if s.closer != nil {

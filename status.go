@@ -7,6 +7,7 @@ import (
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/failover"
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -112,8 +113,18 @@ type ServerStatus struct {
 	// primary already had.
 	CatchUp time.Duration
 	// Paused: an administrator paused replay. Balanced: the name answers as
-	// several servers, and is not used for reads that ask for anything.
+	// several servers, and reads find out on their connections what they are shown.
 	Paused, Balanced bool
+	// Backends are the servers that were seen behind a name that is Balanced.
+	Backends []monitor.Backend
+	// Pooled: behind a name that is Balanced, not every connection is known to lead to
+	// one server for good; its reads are checked inside of their transactions.
+	Pooled bool
+	// NoPosition: it, or a server behind its name, does not tell its replay position.
+	// What may be read there then follows from StatedLag, as Replica.StatedLag says, and
+	// from Config.StickyWindow; Lag and Position are what is stated, and not proven.
+	NoPosition bool
+	StatedLag  time.Duration
 	// CutOff: it has received nothing for two seconds or more, although the primary has
 	// more: the network between them, its slot, its right to connect.
 	CutOff bool
@@ -190,11 +201,16 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, NoPosition: r.NoPosition, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
 			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
-		rs.Lag, rs.LagKnown = r.Lag(now)
+		if rs.Lag, rs.LagKnown = r.Lag(now); r.NoPosition {
+			rs.StatedLag = r.StatedLag
+		}
+		if r.Balanced {
+			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()
+		}
 		rs.Conflicts = rt.conflictsOn(i)
 		st.Replicas = append(st.Replicas, rs)
 	}

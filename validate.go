@@ -42,6 +42,12 @@ func (c Config) validate() error {
 	if c.FollowPrimary && len(c.Replicas) == 0 {
 		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
 	}
+	v.statedLags(c)
+	for i, r := range c.Replicas {
+		if c.FollowPrimary && r.Balanced {
+			v.add("Config.Replicas[%d].Balanced is true with Config.FollowPrimary: a name of several servers is no host that could become the primary; name all hosts in the primary's DSN instead", i)
+		}
+	}
 	if _, err := observe.Of(c.Observers...); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Observers%w", err))
 	}
@@ -128,7 +134,29 @@ func (v *problems) replicaAlone(field string, r Replica) {
 			v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
 		}
 	}
+	if r.StatedLag < 0 {
+		v.add("%s.StatedLag is %v: it must be positive, or 0 for a server that tells its position", field, r.StatedLag)
+	}
 	v.pool(field+".Pool", r.Pool)
+}
+
+// statedLags reports servers that would be trusted to show a write before they have to.
+func (v *problems) statedLags(c Config) {
+	for i, r := range c.Replicas {
+		v.statedLag(fmt.Sprintf("Config.Replicas[%d]", i), r, c)
+	}
+	for i, of := range c.Resolvers {
+		for j, r := range of.Replicas {
+			v.statedLag(fmt.Sprintf("Config.Resolvers[%d].Replicas[%d]", i, j), r, c)
+		}
+	}
+}
+
+func (v *problems) statedLag(field string, r Replica, c Config) {
+	least := r.StatedLag + c.MaxSampleAge
+	if r.StatedLag > 0 && c.StickyWindow > 0 && c.MaxSampleAge > 0 && c.StickyWindow < least {
+		v.add("%s.StatedLag is %v and Config.StickyWindow is %v, shorter than StatedLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", field, r.StatedLag, c.StickyWindow, least)
+	}
 }
 
 // conflictGroup reports a group that no replica is in: what should spare the

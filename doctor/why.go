@@ -35,11 +35,11 @@ var kindsOfReaching = []Kind{
 	{Unreachable, "A replica that does not answer serves no reads; without the primary writes fail and nobody can prove how old a replica is."},
 	{LoginRefused, "The application would be refused as well."},
 	{ConnectionsUsedUp, "The application is refused as well, at the moment of its highest load."},
-	{SeveralServers, "What one connection says is not true of the next, so a session could miss its own writes: readsplit uses such a name for AnyReplica alone."},
+	{SeveralServers, "What one connection says is not true of the next. readsplit asks on each connection what it shows, which costs a round trip now and then; it balances better between servers that it can tell apart, and notices their faults sooner."},
 	{PoolerTransaction, "Two statements of one connection run on different ones: prepared statements and SET get lost, and what is known of a server may be told by another one. Restarts of the server stay hidden."},
 	{PoolerSession, "It hides restarts of the server behind unbroken connections, and its own limit counts, not the server's."},
 	{ClockSkew, "readsplit compares positions, and no clocks of servers; timestamps in rows and logs, and monitoring that uses replay timestamps, are wrong by so much."},
-	{QuestionRefused, "readsplit asks this. Without the answer the server's position or identity is not known, and its replicas are not used."},
+	{QuestionRefused, "readsplit asks this. Without the answer the server's position or identity is not known: a replica of that kind is used for AnyReplica and Stale alone, or by what Replica.StatedLag says of it."},
 	{MonitorRoleMissing, "Which timeline a replica receives is hidden from this user: after a failover it is proven minutes later than it could be. The doctor sees less, too: other users' transactions, the state of synchronous standbys."},
 }
 

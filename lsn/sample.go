@@ -53,6 +53,11 @@ type Sample struct {
 	Version        int // server_version_num, for instance 150018
 	ClusterName    string
 
+	// Pooled says that the process which answered is not the one that the connection
+	// was made to: a pooler stands in between, and may ask another server next. It is
+	// set by whoever asks.
+	Pooled bool
+
 	// MaxConnections is the server's limit, and Reserved how many of them are kept
 	// for superusers and, from PostgreSQL 16 on, for pg_use_reserved_connections.
 	MaxConnections, Reserved int
@@ -66,11 +71,12 @@ func (s *Sample) History() History {
 // sampleFields is the number of blank-separated fields in FullSQL's answer.
 const sampleFields = 25
 
-// ParseSample reads the answer to [FullSQL].
+// ParseSample reads the answer to [FullSQL] or [BareSQL].
 func ParseSample(text string) (Sample, error) {
 	// The cluster name comes last, after a slash: it may hold blanks.
 	f := strings.SplitN(text, " ", sampleFields)
-	if len(f) != sampleFields || f[0] != "s1" || !strings.HasPrefix(f[sampleFields-1], "/") {
+	bare := f[0] == "s0"
+	if len(f) != sampleFields || f[0] != "s1" && !bare || !strings.HasPrefix(f[sampleFields-1], "/") {
 		return Sample{}, fmt.Errorf("readsplit: sample of a server: %d fields, want %d", len(f), sampleFields)
 	}
 	p := fields{name: "sample of a server", f: f}
@@ -97,7 +103,7 @@ func ParseSample(text string) (Sample, error) {
 	s.Server = p.server(11)
 	s.Addr, s.Port = p.addr(19)
 	s.Insert = s.Insert.RecordEnd(s.BlockSize, s.SegmentSize)
-	if p.err == nil && !s.InRecovery && (s.Flush == 0 || s.Insert == 0 || s.Timeline == 0) {
+	if p.err == nil && !s.InRecovery && !bare && (s.Flush == 0 || s.Insert == 0 || s.Timeline == 0) {
 		p.err = fmt.Errorf("readsplit: sample of a primary without a position or a timeline")
 	}
 	return s, p.err
@@ -143,7 +149,7 @@ type Connect struct {
 	Replay     LSN
 }
 
-// ParseConnect reads the answer to [ConnectSQL].
+// ParseConnect reads the answer to [ConnectSQL] or [BareConnectSQL].
 func ParseConnect(text string) (Connect, error) {
 	f := strings.Split(text, " ")
 	if len(f) != 8 || f[0] != "k1" {

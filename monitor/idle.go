@@ -87,7 +87,11 @@ func (m *Monitor) knowsSome() bool {
 	s, now := m.snap.Load(), time.Now()
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
-		if lag, ok := r.Lag(now); r.Up && r.Role == policy.RoleStandby && now.Sub(r.Sampled) <= m.cfg.MaxSampleAge && ok && lag <= m.cfg.MaxLag {
+		lag, ok := r.Lag(now)
+		// Behind a name of several servers it is asked on the connection, and of one that
+		// tells no position there is nothing to wait for.
+		near := r.Balanced || r.NoPosition || ok && lag <= m.cfg.MaxLag
+		if r.Up && r.Role == policy.RoleStandby && now.Sub(r.Sampled) <= m.cfg.MaxSampleAge && near {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (m *Monitor) all() []*replica { return *m.replicas.Load() }
 
 func (m *Monitor) newReplica(i int, t Target) *replica {
-	r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN, troubles: newTroubles()}
+	r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN, balanced: t.Balanced, troubles: newTroubles()}
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)

@@ -28,8 +28,10 @@ type Monitor struct {
 	needs targets // what anybody waits for, on whatever replica
 	// hushed is the furthest position that was stored since somebody was woken last: who
 	// comes to wait for less may have looked before it was stored.
-	hushed lsn.LSN
-	turn   int // whose turn it is among equally quick replicas
+	hushed    lsn.LSN
+	turn      int              // whose turn it is among equally quick replicas
+	published time.Time        // when the snapshot was
+	late      map[int]struct{} // places whose news are not in it yet, see publishLater
 
 	start, stop sync.Once
 	ctx         context.Context
@@ -39,7 +41,7 @@ type Monitor struct {
 
 // New returns a Monitor that does nothing until [Monitor.Start].
 func New(cfg Config) *Monitor {
-	m := &Monitor{cfg: cfg}
+	m := &Monitor{cfg: cfg, late: make(map[int]struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -51,6 +53,7 @@ func New(cfg Config) *Monitor {
 		s.Replicas = append(s.Replicas, r.view())
 	}
 	m.replicas.Store(&all)
+	s.Prepare(time.Now())
 	m.snap.Store(s)
 	return m
 }
@@ -154,6 +157,12 @@ func (m *Monitor) store(change func(s *policy.Snapshot)) {
 	old := m.snap.Load()
 	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
 	change(s)
+	for i := range m.late {
+		s.Replicas[i] = m.all()[i].view()
+	}
+	clear(m.late)
+	m.published = time.Now()
+	s.Prepare(m.published)
 	m.snap.Store(s)
 }
 

@@ -33,6 +33,9 @@ type primary struct {
 	poke   chan struct{}
 	again  chan struct{} // ask everything at once
 
+	distance distance
+	asking   atomic.Pointer[asking] // nil: nothing is asked just now
+
 	lastStart time.Time // of any question
 	fails     int
 	block     uint64
@@ -146,7 +149,7 @@ func (m *Monitor) wantNewest() {
 // anybody to wait for it.
 func (m *Monitor) waitIsWorthwhile() bool {
 	for i := range m.snap.Load().Replicas {
-		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
 			return true
 		}
 	}
@@ -176,7 +179,12 @@ func (m *Monitor) samplePrimary() {
 	n := m.captures.begin()
 	began := time.Now()
 	m.primary.lastStart = began
-	s, _, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(&asking{n, began})
+	s, fresh, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && !fresh {
+		m.primary.distance.took(time.Since(began))
+	}
 	if err == nil && s.InRecovery {
 		err = errPrimaryInRecovery
 	}
@@ -206,7 +214,12 @@ func (m *Monitor) capture() {
 	m.mu.Unlock()
 	n := m.captures.begin()
 	began := time.Now()
+	m.primary.asking.Store(&asking{n, began})
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && connected {
+		m.primary.distance.took(time.Since(began))
+	}
 	if m.cfg.OnCapture != nil && (connected || err != nil) {
 		m.cfg.OnCapture(began, err)
 	}
@@ -251,6 +264,7 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)
 	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
+	p.marks.answered(c.started, c.ended)
 	if full != nil {
 		p.delay = full.WalWriterDelay
 		p.setMargin(c.async || m.async.Load())
@@ -274,6 +288,9 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 
 	if fresh && !first {
 		m.changed(-1, StateNewHistory, nil)
+	}
+	if fresh && c.history.Timeline == lsn.ClockTimeline {
+		m.changed(-1, StateNoPosition, nil)
 	}
 	if first || recovered {
 		m.changed(-1, StateUp, nil)
@@ -327,10 +344,16 @@ func (m *Monitor) nudgeIsDue() bool {
 		return false
 	}
 	for _, r := range m.all() {
+		if r.balanced {
+			if r.backendsWantNudge(now) {
+				return true
+			}
+			continue
+		}
 		v := r.view()
 		lag, ok := v.Lag(now)
 		switch {
-		case !v.Up || v.Paused || v.Role != policy.RoleStandby || v.Applied.Zero():
+		case !v.Up || v.Paused || v.NoPosition || v.Role != policy.RoleStandby || v.Applied.Zero():
 		case v.Applied.LSN >= p.flush || v.Applied.LSN < p.nudged:
 		case r.sample.Receive != 0 && r.sample.Receive < p.flush:
 		case !ok || lag > m.cfg.MaxLag/2:

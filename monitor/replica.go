@@ -47,6 +47,8 @@ type replica struct {
 	health health
 	hangs  hangs
 
+	distance distance
+
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
 	conflicts   lsn.Conflicts
@@ -58,6 +60,8 @@ type replica struct {
 	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
+	noPosition bool       // it, or a server behind the name, does not tell where it is
+	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
@@ -83,9 +87,11 @@ type replica struct {
 	// Owned by the goroutine.
 	fails    int
 	dead     bool
+	renewed  time.Time     // when the name was last asked anew because it led to a primary
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
+	hurry    bool          // somebody waits for the answer
 }
 
 func (r *replica) wake() {
@@ -109,6 +115,7 @@ func (r *replica) run(rng *rand.Rand) {
 		case <-r.ctx.Done():
 			return
 		case <-r.poke:
+			r.hurry = true
 			if early := r.early(); !early.IsZero() {
 				if early.Before(due) {
 					due = early
@@ -131,20 +138,26 @@ func (r *replica) run(rng *rand.Rand) {
 				regular = time.Now() // the server may only have restarted
 			}
 		} else {
+			r.hurry = true
 			r.samplePosition()
 		}
+		r.hurry = false
 		next := time.Until(regular)
-		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
-			if until := r.hang(side.Go); !until.IsZero() {
-				next = min(next, time.Until(until)) // the server says it
-				poll = pollFirst
-			} else {
-				next = min(next, poll)
-				poll = min(poll+poll/2, pollMost)
-			}
+		waiting, wanted, lacks := r.wanted()
+		var told time.Time
+		if waiting && wanted {
+			told = r.hang(side.Go)
+		}
+		if !told.IsZero() {
+			next = min(next, time.Until(told)) // the server says it
+			poll = pollFirst
+		} else if waiting && wanted && r.distance.is() <= farWait {
+			next = min(next, poll)
+			poll = min(poll+poll/2, pollMost)
 		} else if wanted {
-			// Nobody waits: it is only measured, to a quarter of what it takes.
-			next = min(next, max(pollMost, lacks/4))
+			// Nobody waits, or nobody can wait for an answer from so far away: it is only
+			// measured, to a quarter of what it takes.
+			next = min(next, max(pollMost, lacks/4, r.distance.is()))
 		} else {
 			poll = pollFirst
 		}
@@ -176,7 +189,7 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
 	waiting = now.Before(w.until)
-	wanted = r.up && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
+	wanted = r.up && !r.balanced && !r.noPosition && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
 	if !waiting || !wanted {
 		r.pollFor = 0
 	}
@@ -196,6 +209,9 @@ func (r *replica) sampleFull() {
 	if err != nil {
 		r.failed(err)
 		return
+	}
+	if !fresh {
+		r.distance.took(time.Since(began))
 	}
 	r.alive()
 	r.m.mu.Lock()
@@ -219,6 +235,7 @@ func (r *replica) samplePosition() {
 		r.sampleFull()
 		return
 	}
+	r.distance.took(time.Since(began))
 	r.alive()
 	r.m.mu.Lock()
 	s := r.sample
@@ -248,6 +265,14 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	// What was asked before a doubt arose does not settle it: another question
 	// follows at once.
 	settled := r.asked == r.doubts
+	if s.Pooled && !r.balanced {
+		// What is asked next may be answered by another server, whatever this one says.
+		r.balance(note)
+		r.next()
+	}
+	if r.balanced {
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	same := r.server.System == s.System && r.server.Started == s.Started
 	switch {
 	case r.server.Started == 0: // the first answer ever
@@ -262,7 +287,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
-	case s.InRecovery && s.Replay < r.known:
+	case s.InRecovery && !s.TellsNoPosition() && s.Replay < r.known:
 		// The same postmaster, an older state: it lost its processes and
 		// recovers from its last restartpoint.
 		r.void(s.Server)
@@ -279,8 +304,15 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		// asked over another one next.
 		settled = false
 	}
+	if r.balanced { // since a moment ago
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	r.began, r.answered, r.sample = began, time.Now(), s
 	r.judgeHang(began, &s)
+	events = append(events, r.tellsNoPosition(&s)...)
+	if r.noPosition {
+		r.known = 0
+	}
 
 	role := policy.RoleStandby
 	if !s.InRecovery {
@@ -302,7 +334,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 			note(StateUp)
 		}
 	}
-	r.publish()
+	r.publishLater()
 	return events
 }
 
@@ -334,6 +366,9 @@ func (r *replica) void(now lsn.Server) {
 // rejudge compares r's newest sample with what is known of the primary. The
 // caller holds Monitor.mu.
 func (r *replica) rejudge() (events []Change) {
+	if r.balanced {
+		return r.rejudgeBackends()
+	}
 	if r.answered.IsZero() || !r.sample.InRecovery {
 		return nil
 	}
@@ -363,6 +398,9 @@ func (r *replica) rejudge() (events []Change) {
 // measure follows how long r takes to reach a position that was asked for. The
 // caller holds Monitor.mu.
 func (r *replica) measure() {
+	if r.noPosition {
+		return
+	}
 	w := r.m.want
 	most := 3 * r.m.cfg.MaxWait
 	switch {
@@ -394,8 +432,16 @@ func (r *replica) view() policy.Replica {
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
+	if r.balanced {
+		v.NoPosition, v.StatedLag = r.noPosition, r.target.StatedLag
+		return v // nothing that is known of one server is true of the name
+	}
 	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
 		v.Role = policy.RoleForeign
+	}
+	if v.Role == policy.RoleStandby && r.noPosition {
+		r.stated(&v, &r.sample)
+		return v
 	}
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}
@@ -429,7 +475,7 @@ func (r *replica) publish() {
 // them what they wait for would cost more than all the questions. The caller holds
 // Monitor.mu.
 func (m *Monitor) isNews(old, now *policy.Replica) bool {
-	return m.watchers.Load() > 0 || m.rest.state.Load() != awake ||
+	return m.watchers.Load() > 0 || m.rest.state.Load() != awake || len(m.late) > 0 ||
 		old.Up != now.Up || old.Role != now.Role || old.Generation != now.Generation ||
 		old.Applied.History != now.Applied.History || m.needs.meets(now.Applied.LSN, time.Now())
 }

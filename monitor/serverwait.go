@@ -78,7 +78,7 @@ func (r *replica) awaits(need lsn.LSN, until time.Time) {
 func (r *replica) canHang(now time.Time) bool {
 	h := &r.hangs
 	return h.waiter != nil && r.sample.Version >= lsn.WaitVersion &&
-		r.up && r.role == policy.RoleStandby && !r.balanced &&
+		r.up && r.role == policy.RoleStandby && !r.balanced && !r.noPosition &&
 		(h.refused.System != r.server.System || h.refused.Started != r.server.Started) &&
 		!now.Before(h.banned) && !h.targets.crowded(now)
 }

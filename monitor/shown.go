@@ -18,7 +18,7 @@ func (m *Monitor) Shown(i int, generation uint64, t time.Time) (p lsn.Position, 
 	r := m.all()[i]
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.gen.Load() != generation || !r.began.After(t) || !r.sample.InRecovery || r.balanced ||
+	if r.gen.Load() != generation || !r.began.After(t) || !r.sample.InRecovery || r.balanced || r.noPosition ||
 		r.lineage.verdict != proven || r.lineage.history != m.primary.history {
 		return lsn.Position{}, false
 	}

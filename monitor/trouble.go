@@ -86,7 +86,7 @@ func (t *troubles) cutOff(primary time.Time) bool {
 // see judges r's newest full sample. The caller holds Monitor.mu.
 func (r *replica) see(now time.Time) (events []Change) {
 	p, t := &r.m.primary, &r.troubles
-	if r.role != policy.RoleStandby || r.balanced {
+	if r.role != policy.RoleStandby || r.balanced || r.noPosition {
 		t.forget()
 		return nil
 	}

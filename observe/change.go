@@ -26,7 +26,8 @@ var meanings = map[string]struct {
 	"standby":     {true, "it is configured as the primary and is a standby: it was demoted, or the address is wrong"},
 	"foreign":     {true, "it follows another history than the primary's: no read goes there"},
 	"proven":      {false, "it follows the primary"},
-	"balanced":    {true, "its name answers as several servers: give each a name of its own"},
+	"balanced":    {true, "its name answers as several servers: reads find out on their connections what they are shown; give each a name of its own if you can"},
+	"no_position": {true, "it does not tell its replay position: what may be read there rests on what is stated of it, and on time"},
 	"new_history": {true, "the primary restarted or changed: positions from before cannot be compared any more"},
 }
 

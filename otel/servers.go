@@ -60,7 +60,7 @@ func (r *round) replica(s *readsplit.ServerStatus, l labels) {
 }
 
 // states are what a server can be in: one at a time, by the words of the status page.
-var states = []string{"up", "behind", "paused", "cut_off", "unproven", "ejected", "drained", "balanced", "writable", "primary", "down", "unknown"}
+var states = []string{"up", "behind", "paused", "cut_off", "unproven", "stated", "ejected", "drained", "balanced", "writable", "primary", "down", "unknown"}
 
 // failoverStates are what an election can come to.
 var failoverStates = []failover.State{failover.Unknown, failover.Elected, failover.Lost, failover.Tied, failover.Superseded}
@@ -86,6 +86,10 @@ func stateOf(s *readsplit.ServerStatus, replica, elected bool, now time.Time) st
 		return "ejected"
 	case s.Balanced:
 		return "balanced"
+	case s.NoPosition && s.StatedLag == 0:
+		return "unproven"
+	case s.NoPosition:
+		return "stated"
 	case s.Paused:
 		return "paused"
 	case s.CutOff:

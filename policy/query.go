@@ -79,6 +79,9 @@ type Query struct {
 
 	// Exclude is a bit per replica (index modulo 64) that failed this very read.
 	Exclude uint64
+	// Only, unless 0, is the one replica that may serve this read, as index+1: it
+	// belongs to another that was served there. The others count as excluded.
+	Only int
 	// Waited is how long this read has waited already.
 	Waited time.Duration
 	// Random and Ticket are the only sources of chance and turn: the caller

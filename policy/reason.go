@@ -24,6 +24,10 @@ const (
 	// ReasonWaited: the replica reached the session's position after a short
 	// wait. Many of these: replicas need a little longer than a round trip.
 	ReasonWaited
+	// ReasonStatedLag: the replica tells no replay position. It is used because its
+	// configuration says how far behind it is at most, and because what the session
+	// must see is older than the sticky window. Nothing proves it.
+	ReasonStatedLag
 	// ReasonStale: the read did without a lag bound, as its context asked; its
 	// session's own writes are there. Nothing to do.
 	ReasonStale
@@ -94,7 +98,9 @@ const (
 	// ReasonPositionPending: the session wrote, and no position that covers the
 	// write is known yet. Many of these: capturing positions is slow.
 	ReasonPositionPending
-	// ReasonStickyWindow: the session wrote less than the sticky window ago.
+	// ReasonStickyWindow: the session wrote less than the sticky window ago, and
+	// nothing but time says when a replica shows it: the policy [Sticky], or a replica
+	// that tells no position.
 	ReasonStickyWindow
 	// ReasonRestOfRequest: the request has written, and the rest of it stays on
 	// the primary.
@@ -129,14 +135,19 @@ const (
 	// ReasonEjected: the replica answers its probes, and reads failed on it one after
 	// the other. It is tried again after a while. Look at its log.
 	ReasonEjected
-	// ReasonBalanced: the name answers as several servers, so what one connection
-	// says is not true of the next. Configure the servers one by one.
+	// ReasonBalanced: the name answers as several servers, and what the read asks for
+	// cannot be found out on the connection that it would run on: a REPEATABLE READ
+	// transaction behind a pooler. Configure the servers one by one.
 	ReasonBalanced
 	// ReasonUnprovenHistory: the replica is not proven to follow the primary's
 	// history. After a failover; later: it follows another server.
 	ReasonUnprovenHistory
 	// ReasonLagUnknown: no bound on the replica's staleness is proven yet.
 	ReasonLagUnknown
+	// ReasonNoPosition: the server does not tell its replay position, and its
+	// configuration does not say how far behind it is at most. Let the role ask for the
+	// position, or state the bound.
+	ReasonNoPosition
 	// ReasonBehindBytes: the replica has more bytes to replay than allowed.
 	ReasonBehindBytes
 	// ReasonLagging: the replica's staleness may be over the bound. Look at its

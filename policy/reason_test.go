@@ -87,7 +87,7 @@ func TestObjections(t *testing.T) {
 	assert.Equal(t, []string{
 		"unsure", "other_history", "position_pending", "sticky_window", "rest_of_request", "held_elsewhere", "objected",
 		"not_in_group", "drained", "failed_this_read", "not_a_standby", "down", "no_news", "old_news", "ejected", "balanced", "unproven_history",
-		"lag_unknown", "behind_bytes", "lagging", "slow_start", "behind_session",
+		"lag_unknown", "no_position", "behind_bytes", "lagging", "slow_start", "behind_session",
 	}, got)
 }
 

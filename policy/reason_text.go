@@ -13,6 +13,7 @@ var labels = [...]string{
 	ReasonCaughtUp:    "caught_up",
 	ReasonWithinLag:   "within_lag",
 	ReasonWaited:      "waited",
+	ReasonStatedLag:   "stated_lag",
 	ReasonStale:       "stale",
 	ReasonAnyReplica:  "any_replica",
 	ReasonServedStale: "served_stale",
@@ -53,6 +54,7 @@ var labels = [...]string{
 	ReasonBalanced:        "balanced",
 	ReasonUnprovenHistory: "unproven_history",
 	ReasonLagUnknown:      "lag_unknown",
+	ReasonNoPosition:      "no_position",
 	ReasonBehindBytes:     "behind_bytes",
 	ReasonLagging:         "lagging",
 	ReasonSlowStart:       "slow_start",
@@ -128,10 +130,11 @@ var telling = [len(labels)]uint8{
 	ReasonOtherHistory:    16,
 	ReasonUnprovenHistory: 17,
 	ReasonLagUnknown:      18,
-	ReasonBehindBytes:     19,
-	ReasonLagging:         20,
-	ReasonSlowStart:       21,
-	ReasonBehindSession:   22,
+	ReasonNoPosition:      19,
+	ReasonBehindBytes:     20,
+	ReasonLagging:         21,
+	ReasonSlowStart:       22,
+	ReasonBehindSession:   23,
 }
 
 // Objection reports whether r can be said against one replica, and so be the

@@ -10,7 +10,7 @@ import (
 // functions, so that both always mean the same.
 
 func ruleUntried(q *Query, index int) Reason {
-	if q.Exclude>>(uint(index)%64)&1 != 0 {
+	if q.Exclude>>(uint(index)%64)&1 != 0 || q.Only != 0 && q.Only != index+1 {
 		return ReasonFailedThisRead
 	}
 	return ReasonNone
@@ -116,11 +116,10 @@ func ruleNews(r *Replica, now time.Time, maxAge time.Duration) Reason {
 	return ReasonNone
 }
 
-func ruleSingle(q *Query, r *Replica) Reason {
-	if r.Balanced && q.Mode != AnyReplica && !r.standsIn() {
-		return ReasonBalanced
-	}
-	return ReasonNone
+// onConnection reports whether what q asks of r has to be found out on the connection
+// that the read will run on: no sample of a balanced name says anything of it.
+func onConnection(q *Query, r *Replica) bool {
+	return r.Balanced && q.Mode != AnyReplica && !r.standsIn()
 }
 
 // ruleHeld keeps a request on its first server.
@@ -152,6 +151,8 @@ func ruleLag(q *Query, r *Replica, now time.Time, bound time.Duration) Reason {
 	}
 	lag, ok := r.Lag(now)
 	switch {
+	case !ok && r.NoPosition:
+		return ReasonNoPosition
 	case !ok:
 		return ReasonLagUnknown
 	case lag > bound:
@@ -164,6 +165,8 @@ func ruleBytes(q *Query, r *Replica, n uint64) Reason {
 	switch {
 	case q.boundless() || r.standsIn():
 		return ReasonNone
+	case r.NoPosition:
+		return ReasonNoPosition // in bytes nothing is stated
 	case r.Applied.Zero():
 		return ReasonLagUnknown
 	case r.BehindBytes > n:
@@ -180,6 +183,9 @@ func rulePosition(q *Query, r *Replica) Reason {
 	case lsn.Equal, lsn.After:
 		return ReasonNone
 	case lsn.Before:
+		if r.NoPosition {
+			return ReasonStickyWindow // nobody sees it catch up: a wait would be in vain
+		}
 		return ReasonBehindSession
 	}
 	if r.Applied.LSN == 0 || r.Applied.History.Zero() {

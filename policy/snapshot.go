@@ -26,6 +26,8 @@ const (
 type Snapshot struct {
 	Primary  Primary
 	Replicas []Replica
+
+	columns *columns // of Replicas; nil until Prepare
 }
 
 // Primary is what is known of the primary.
@@ -66,7 +68,7 @@ type Replica struct {
 	// since (a crash, a restart, a broken connection).
 	Up bool
 	// Balanced says that this name answers as several servers, so that a sample
-	// taken on one connection proves nothing for the next.
+	// taken on one connection proves nothing for the next (see Decision.Check).
 	Balanced bool
 	// Paused says that replay was paused by an administrator.
 	Paused bool
@@ -88,6 +90,12 @@ type Replica struct {
 	// of what it has flushed (three times wal_writer_delay where commits may be
 	// asynchronous).
 	Margin time.Duration
+	// NoPosition says that the server does not tell its replay position. Applied and
+	// ReplayedAt then follow from StatedLag and from time alone, see ReasonStatedLag.
+	NoPosition bool
+	// StatedLag is how far behind its configuration says that such a server is at most;
+	// 0: nothing is said, and nothing proven.
+	StatedLag time.Duration
 	// BehindBytes is the primary's newest flush position minus Applied.
 	BehindBytes uint64
 	// CatchUp is how long this replica recently took to reach a position that

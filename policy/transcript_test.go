@@ -160,6 +160,7 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 		Sampled: w.ago(t, s.Now, "sampled", 100*time.Millisecond), ReplayedAt: w.ago(t, s.Now, "replayed", 300*time.Millisecond),
 		Applied: w.position(t, "at"), Margin: w.duration(t, "margin", 0), CatchUp: w.duration(t, "catches_up", time.Millisecond),
 		BehindBytes: uint64(w.number(t, "bytes")), Drained: w.has("drained"), Gone: w.has("gone"),
+		NoPosition: w.has("no_position"), StatedLag: w.duration(t, "stated_lag", 0),
 	}
 	if w.has("ejected_for") {
 		r.EjectedUntil = s.Now.Add(w.duration(t, "ejected_for", 0))

@@ -26,6 +26,7 @@ const (
 	stateCutOff   = "cut off"
 	stateUnproven = "unproven"
 	stateBehind   = "behind"
+	stateStated   = "stated"
 )
 
 // behindNobody is said of a replica whose lag grows because nobody is there to compare
@@ -51,7 +52,11 @@ func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (wor
 	case now.Before(s.EjectedUntil):
 		return stateEjected, Warn, "It answers probes, but reads failed there one after the other: it is left alone for a while. Look at its log."
 	case s.Balanced:
-		return stateBalanced, Warn, "The name answers as several servers. Give each a name of its own in Config.Replicas."
+		return stateBalanced, Good, "The name answers as several servers: each read that asks for something finds out on its own connection what it is shown. Give each server a name of its own in Config.Replicas if you can."
+	case s.NoPosition && s.StatedLag == 0:
+		return stateUnproven, Warn, "It does not tell its replay position: only AnyReplica and Stale are served there. Let its role ask for it (GRANT EXECUTE on pg_last_wal_replay_lsn() and its like), or set Replica.StatedLag."
+	case s.NoPosition:
+		return stateStated, Good, "It does not tell its replay position: how old it is rests on Replica.StatedLag, and for Config.StickyWindow after a write its session reads from the primary."
 	case s.Paused:
 		return statePaused, Warn, "Somebody paused replay, and its data gets older. When that is over, run there: SELECT pg_wal_replay_resume()"
 	case s.CutOff:

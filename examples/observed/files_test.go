@@ -152,13 +152,13 @@ var displaced = []policy.Reason{
 	policy.ReasonKillSwitch, policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending,
 	policy.ReasonNotInGroup, policy.ReasonDrained, policy.ReasonFailedThisRead, policy.ReasonNotAStandby, policy.ReasonDown,
 	policy.ReasonNoNews, policy.ReasonOldNews, policy.ReasonEjected, policy.ReasonBalanced, policy.ReasonUnprovenHistory,
-	policy.ReasonLagUnknown, policy.ReasonBehindBytes, policy.ReasonLagging, policy.ReasonSlowStart,
+	policy.ReasonLagUnknown, policy.ReasonNoPosition, policy.ReasonBehindBytes, policy.ReasonLagging, policy.ReasonSlowStart,
 	policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonReplicaFailed, policy.ReasonKeepsConflicting,
 }
 
 // elsewhere are the reasons of what is no read on the primary.
 var elsewhere = []policy.Reason{
-	policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica,
+	policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStatedLag, policy.ReasonStale, policy.ReasonAnyReplica,
 	policy.ReasonPrimaryLost, policy.ReasonServedStale, // on a replica
 	policy.ReasonWrite, policy.ReasonUnknownStatement, // no read
 	policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, // not run

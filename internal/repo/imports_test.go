@@ -35,6 +35,8 @@ var imports = map[string][]string{
 	"policy/latency": {},
 	// Servers on paper, for the decisions of policies and the estimates of meters.
 	"internal/simulate": {"lsn", "policy", "policy/latency"},
+	// Numbers in, a picture and a page out.
+	"internal/chart": {},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.

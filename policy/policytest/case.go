@@ -143,6 +143,9 @@ func (g generator) query(c *Case) policy.Query {
 	if g.one(3) {
 		q.Exclude = g.Uint64() & g.Uint64()
 	}
+	if q.Random%19 == 0 {
+		q.Only = int(q.Random % 9)
+	}
 	if g.one(15) {
 		q.Withheld = []policy.Reason{policy.ReasonKillSwitch, policy.ReasonPercent}[g.IntN(2)]
 	}
@@ -174,6 +177,10 @@ func (g generator) replica(c *Case, i int) policy.Replica {
 	}
 	if g.one(4) {
 		r.Margin = g.pick(time.Nanosecond, 60*time.Millisecond)
+	}
+	// No chance of its own: the cases of a seed would be others.
+	if some := c.Query.Random >> (uint(i) % 48); some%8 == 0 {
+		r.NoPosition, r.StatedLag = true, time.Duration(some/8%2)*time.Second
 	}
 	r.Drained, r.Gone = g.one(12), g.one(12)
 	if g.one(6) {
