@@ -73,6 +73,16 @@ type Config struct {
 	// tenth. Defaults to 200 ms.
 	SampleEvery time.Duration
 
+	// IdleSampleEvery is the time between two samples of one server while this process
+	// runs no statement, from 3 s after the last one on. Where it is longer than the
+	// default, the first read after such a silence may find nothing that is recent enough:
+	// it then asks all servers at once, waits for one replica as long as MaxWait says, and
+	// goes to the primary if none answers in time; and what Status and metrics say of lag
+	// grows as old. As SampleEvery: servers are sampled as ever. At least SampleEvery.
+	// See docs/waiting.md. Defaults to 4/5 of MaxSampleAge, at most half of MaxLag: as
+	// seldom as no read notices; 800 ms.
+	IdleSampleEvery time.Duration
+
 	// MaxSampleAge is how old the newest sample of a replica may be; older news
 	// is no news. At least SampleEvery. Defaults to 1 s.
 	MaxSampleAge time.Duration
@@ -246,6 +256,12 @@ type Config struct {
 	// that GORM's logger prints. No server gets to see it. Defaults to false.
 	LogServers bool
 
+	// ForbidServerWait keeps the plugin from having a replica of PostgreSQL 19 or later
+	// say by itself when it has replayed what a read waits for (WAIT FOR LSN), which takes
+	// one more connection to it. The replica is then asked again and again while somebody
+	// waits, as older ones are. Defaults to false.
+	ForbidServerWait bool
+
 	// ForbidNudge keeps the plugin from committing a message of about 100 bytes
 	// on an idle primary, at most once a second, when that is the only way to
 	// prove that a replica is not behind. Defaults to false.
@@ -360,6 +376,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxLag, defaultMaxLag)
 	def(&c.SampleEvery, defaultSampleEvery)
 	def(&c.MaxSampleAge, defaultMaxSampleAge)
+	def(&c.IdleSampleEvery, c.idleEvery())
 	def(&c.SampleTimeout, defaultSampleTimeout)
 	def(&c.MaxWait, defaultMaxWait)
 	def(&c.StickyWindow, max(defaultStickyWindow, c.MaxLag+c.MaxSampleAge))

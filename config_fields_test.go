@@ -56,6 +56,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Default":                f.preference,
 		"Config.MaxLag":                 f.maxLag,
 		"Config.SampleEvery":            f.sampleEvery,
+		"Config.IdleSampleEvery":        f.idleSampleEvery,
 		"Config.MaxSampleAge":           f.maxSampleAge,
 		"Config.SampleTimeout":          testSampleTimeout,
 		"Config.MaxWait":                f.maxWait,
@@ -82,6 +83,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Observers":              f.observers,
 		"Config.LogServers":             f.logServers,
 		"Config.ForbidNudge":            f.forbidNudge,
+		"Config.ForbidServerWait":       TestServerWaitsForOwnWrites, // waits, and polls where that is forbidden
 		"Replica.Name":                  f.name,
 		"Replica.Dialector":             f.dialector,
 		"Replica.Zone":                  f.replicaZone,

@@ -38,6 +38,7 @@ type connectionUser struct {
 	seen          bool
 	at            runningServer
 	most, reserve int
+	waits         bool // a connection is kept on which the server waits
 }
 
 // watchConnections returns what a source tells its samples to.
@@ -55,8 +56,9 @@ func (p *Plugin) watchConnections(rt *router, replica *server) func(lsn.Sample) 
 	return func(s lsn.Sample) {
 		at := runningServer{s.System, s.Started}
 		c.mu.Lock()
-		news := !u.seen || u.at != at || u.most != s.MaxConnections || u.reserve != s.Reserved
-		u.seen, u.at, u.most, u.reserve = true, at, s.MaxConnections, s.Reserved
+		waits := replica != nil && s.Version >= lsn.WaitVersion && !rt.cfg.ForbidServerWait
+		news := !u.seen || u.at != at || u.most != s.MaxConnections || u.reserve != s.Reserved || u.waits != waits
+		u.seen, u.at, u.most, u.reserve, u.waits = true, at, s.MaxConnections, s.Reserved, waits
 		live := c.live
 		c.mu.Unlock()
 		if news && live {
@@ -181,6 +183,9 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		own = 1
 		if rt.follow != nil {
 			own++ // it is asked whether it is the primary now
+		}
+		if u.waits && s.dialer.owned {
+			own++ // on which it says what it has replayed
 		}
 		if s.reserved {
 			return nil, limit, own // no read runs in the site's pool

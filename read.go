@@ -322,8 +322,12 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 	now := time.Now()
 	q.since = now
 	deadline := now.Add(rt.maxWait)
+	drowsy := rt.drowsy()
 	snap := rt.monitor.Snapshot()
 	if rt.needsClaims(q) {
+		if drowsy {
+			rt.asks.Rouse(ctx, deadline)
+		}
 		q.at = rt.demand(ctx, m, &q.Query, deadline)
 		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
 		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending {

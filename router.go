@@ -169,7 +169,9 @@ func (rt *router) prepare() {
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
 		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
-		Seed: rand.Uint64(),
+		IdleSampleEvery: rt.cfg.IdleSampleEvery, MaxSampleAge: rt.cfg.MaxSampleAge, UnderWay: rt.underWay,
+		NoServerWait: rt.cfg.ForbidServerWait,
+		Seed:         rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,

@@ -30,6 +30,7 @@ type source struct {
 	async  bool      // what the newest sample said
 	key    int       // the process that the server named, see keyPID
 	opened time.Time // when conn was opened, or was to be renewed and could not be
+	wait   waitConn
 	// dialing is a connection that is being opened; nil: none is.
 	dialing *dialing
 }
@@ -228,6 +229,7 @@ func (s *source) Close() error {
 		}
 	}
 	s.drop()
+	s.wait.drop()
 	if s.closer != nil {
 		return s.closer()
 	}

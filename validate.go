@@ -224,6 +224,10 @@ func (v *problems) durations(c Config) {
 	if c.SampleEvery > 0 && c.MaxSampleAge > 0 && c.MaxSampleAge < c.SampleEvery {
 		v.add("Config.MaxSampleAge is %v, shorter than Config.SampleEvery, %v: every sample would be too old before the next one; raise MaxSampleAge", c.MaxSampleAge, c.SampleEvery)
 	}
+	positive("Config.IdleSampleEvery", c.IdleSampleEvery, false)
+	if c.IdleSampleEvery > 0 && c.IdleSampleEvery < c.SampleEvery {
+		v.add("Config.IdleSampleEvery is %v, shorter than Config.SampleEvery, %v: servers would be asked more often when nobody needs them; raise it, or leave it 0", c.IdleSampleEvery, c.SampleEvery)
+	}
 	if least := c.MaxLag + c.MaxSampleAge; c.MaxLag > 0 && c.MaxSampleAge > 0 && c.StickyWindow > 0 && c.StickyWindow < least {
 		v.add("Config.StickyWindow is %v, shorter than MaxLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", c.StickyWindow, least)
 	}

@@ -43,7 +43,8 @@ type Sample struct {
 	// proves; it can be minutes late and is never ahead.
 	ControlTimeline uint32
 
-	// AsyncCommit says that commits may be acknowledged before they are flushed.
+	// AsyncCommit says, on a primary, that commits may be acknowledged before they
+	// are flushed.
 	AsyncCommit    bool
 	WalWriterDelay time.Duration
 	BlockSize      uint64 // bytes

@@ -68,6 +68,16 @@ type Config struct {
 	Window  time.Duration
 	MaxWait time.Duration // the longest wait that anybody makes for a replica
 
+	// IdleSampleEvery takes SampleEvery's place when for 3 s nothing has called Use or
+	// NextCapture and UnderWay, which may be nil, has said no; not above SampleEvery: it
+	// does not. MaxSampleAge is how old news may be that Rouse does not wait for better.
+	IdleSampleEvery time.Duration
+	MaxSampleAge    time.Duration
+	UnderWay        func() bool
+
+	// NoServerWait keeps Sources from being asked to wait for a position (see Waiter).
+	NoServerWait bool
+
 	// ConflictsEvery is how often a replica whose Source is a ConflictSource is asked
 	// what replay has cancelled there, when nobody waits for its position; 0: never.
 	ConflictsEvery time.Duration

@@ -19,6 +19,9 @@ func (m *Monitor) newReplica(i int, t Target) *replica {
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
 	r.feed, _ = t.Source.(SubscriptionSource)
+	if !m.cfg.NoServerWait {
+		r.hangs.waiter, _ = t.Source.(Waiter)
+	}
 	return r
 }
 

@@ -18,13 +18,19 @@ type Monitor struct {
 	captures captures
 	async    atomic.Bool
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
+	watchers atomic.Int32               // who wait for any answer of a replica
 	primary  primary
+	rest     rest
 
 	mu sync.Mutex // guards what follows and each replica's shared state
 	// lostFork is the primary's history that a replica had left which was removed.
-	lostFork  lsn.History
-	news      chan struct{} // closed at the next publication; nil while nobody waits
-	want      want
+	lostFork lsn.History
+	news     chan struct{} // closed at the next publication; nil while nobody waits
+	want     want
+	needs    targets // what anybody waits for, on whatever replica
+	// hushed is the furthest position that was stored since somebody was woken last: who
+	// comes to wait for less may have looked before it was stored.
+	hushed    lsn.LSN
 	turn      int              // whose turn it is among equally quick replicas
 	published time.Time        // when the snapshot was
 	late      map[int]struct{} // places whose news are not in it yet, see publishLater
@@ -140,6 +146,16 @@ func (m *Monitor) viewAll(s *policy.Snapshot) {
 // publish stores a changed copy of the snapshot and wakes whoever waits. The
 // caller holds m.mu.
 func (m *Monitor) publish(change func(s *policy.Snapshot)) {
+	m.store(change)
+	m.hushed = 0
+	if m.news != nil {
+		close(m.news)
+		m.news = nil
+	}
+}
+
+// store is publish that wakes nobody. The caller holds m.mu.
+func (m *Monitor) store(change func(s *policy.Snapshot)) {
 	old := m.snap.Load()
 	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
 	change(s)
@@ -150,10 +166,6 @@ func (m *Monitor) publish(change func(s *policy.Snapshot)) {
 	m.published = time.Now()
 	s.Prepare(m.published)
 	m.snap.Store(s)
-	if m.news != nil {
-		close(m.news)
-		m.news = nil
-	}
 }
 
 func (m *Monitor) changed(i int, state State, err error) {
@@ -174,6 +186,12 @@ func jitter(rng *rand.Rand, d time.Duration) time.Duration {
 		return d
 	}
 	return d - time.Duration(spread/2) + time.Duration(rng.Int64N(spread))
+}
+
+// phase is the first pause of a server's samples: anything up to d, so that processes
+// that were started together do not ask together for long.
+func phase(rng *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rng.Int64N(int64(d))) + 1
 }
 
 // timeout bounds one question to r.

@@ -89,7 +89,7 @@ func (m *Monitor) Writable(i int) (s lsn.Server, ok bool) {
 }
 
 func (m *Monitor) runPrimary(rng *rand.Rand) {
-	timer := time.NewTimer(jitter(rng, m.cfg.SampleEvery))
+	timer := time.NewTimer(phase(rng, m.every()))
 	defer timer.Stop()
 	asked := false
 	for {
@@ -104,6 +104,7 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 			if m.cfg.BeforeSample != nil {
 				m.cfg.BeforeSample()
 			}
+			m.settle()
 			m.samplePrimary()
 			if m.nudgeIsDue() {
 				m.nudge()
@@ -113,7 +114,7 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 				// before.
 				timer.Reset(0)
 			} else {
-				timer.Reset(jitter(rng, m.cfg.SampleEvery))
+				timer.Reset(jitter(rng, m.every()))
 			}
 			asked = false
 		case <-m.primary.poke:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,7 @@ type replica struct {
 	feed   SubscriptionSource // nil: the source cannot
 	fedAt  time.Time          // when it may be asked for its subscriptions; the goroutine's own
 	health health
+	hangs  hangs
 
 	distance distance
 
@@ -71,6 +73,8 @@ type replica struct {
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
+	roused     bool       // to be asked everything, whenever that would be due
+	quiet      bool       // a position is taken in
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -105,8 +109,10 @@ func (r *replica) wake() {
 }
 
 func (r *replica) run(rng *rand.Rand) {
-	every := func() time.Duration { return jitter(rng, r.m.cfg.SampleEvery) }
-	regular := time.Now().Add(every())
+	every := func() time.Duration { return jitter(rng, r.m.every()) }
+	var side sync.WaitGroup
+	defer side.Wait()
+	regular := time.Now().Add(phase(rng, r.m.every()))
 	poll := pollFirst
 	due := regular
 	timer := time.NewTimer(time.Until(due))
@@ -127,7 +133,8 @@ func (r *replica) run(rng *rand.Rand) {
 		case <-timer.C:
 		}
 		r.m.mu.Lock()
-		full := !r.up || !time.Now().Before(regular)
+		full := !r.up || r.roused || !time.Now().Before(regular)
+		r.roused = false
 		r.m.mu.Unlock()
 		if full {
 			r.sampleFull()
@@ -144,7 +151,15 @@ func (r *replica) run(rng *rand.Rand) {
 		}
 		r.hurry = false
 		next := time.Until(regular)
-		if waiting, wanted, lacks := r.wanted(); waiting && wanted && r.distance.is() <= farWait {
+		waiting, wanted, lacks := r.wanted()
+		var told time.Time
+		if waiting && wanted {
+			told = r.hang(side.Go)
+		}
+		if !told.IsZero() {
+			next = min(next, time.Until(told)) // the server says it
+			poll = pollFirst
+		} else if waiting && wanted && r.distance.is() <= farWait {
 			next = min(next, poll)
 			poll = min(poll+poll/2, pollMost)
 		} else if wanted {
@@ -233,7 +248,9 @@ func (r *replica) samplePosition() {
 	r.m.mu.Lock()
 	s := r.sample
 	s.Replay, s.Receive = replay, max(s.Receive, replay)
+	r.quiet = true
 	events := r.take(began, s, false)
+	r.quiet = false
 	r.m.mu.Unlock()
 	r.m.emit(events)
 }
@@ -303,6 +320,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	if forked != r.forks() {
 		events = append(events, r.rejudgeOthers()...)
 	}
+	r.judgeHang(began, &s)
 	events = append(events, r.tellsNoPosition(&s)...)
 	if r.noPosition {
 		r.known = 0
@@ -468,7 +486,23 @@ func (r *replica) standsIn() bool {
 
 func (r *replica) publish() {
 	v := r.view()
-	r.m.publish(func(s *policy.Snapshot) { s.Replicas[r.i] = v })
+	change := func(s *policy.Snapshot) { s.Replicas[r.i] = v }
+	if r.quiet && !r.m.isNews(&r.m.snap.Load().Replicas[r.i], &v) {
+		r.m.hushed = max(r.m.hushed, v.Applied.LSN)
+		r.m.store(change)
+		return
+	}
+	r.m.publish(change)
+}
+
+// isNews reports whether anybody who waits should look at a replica of which nothing but
+// the position was asked. To wake a thousand readers with every answer that brings none of
+// them what they wait for would cost more than all the questions. The caller holds
+// Monitor.mu.
+func (m *Monitor) isNews(old, now *policy.Replica) bool {
+	return m.watchers.Load() > 0 || m.rest.state.Load() != awake || len(m.late) > 0 ||
+		old.Up != now.Up || old.Role != now.Role || old.Generation != now.Generation ||
+		old.Applied.History != now.Applied.History || m.needs.meets(now.Applied.LSN, time.Now())
 }
 
 // alive ends what failed has begun. It comes before the answer is published:

@@ -109,6 +109,6 @@ func (r *replica) see(now time.Time) (events []Change) {
 	note(t.cut.see(t.cutOff(p.insertAt), now))
 	v := r.view()
 	lag, ok := v.Lag(now)
-	note(t.behind.see(lag > r.m.cfg.MaxLag || !ok && r.m.cfg.MaxLag < math.MaxInt64/4, now))
+	note(t.behind.see(lag > r.m.cfg.MaxLag+r.m.seldom() || !ok && r.m.cfg.MaxLag < math.MaxInt64/4, now))
 	return events
 }

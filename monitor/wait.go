@@ -17,7 +17,13 @@ type want struct {
 
 // NextCapture returns the number of the first capture that starts after this
 // call. A write that was acknowledged before the call is covered by it.
-func (m *Monitor) NextCapture() uint64 { return m.captures.after() }
+func (m *Monitor) NextCapture() uint64 {
+	n := m.captures.after()
+	if m.Use() {
+		m.rouse()
+	}
+	return n
+}
 
 // Captures returns how many captures have begun, samples of the primary included.
 func (m *Monitor) Captures() uint64 { return m.captures.started.Load() }
@@ -108,9 +114,22 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	}
 	defer m.mu.Unlock()
 	asked := 0
+	waiting := time.Now().Before(until)
+	if waiting {
+		m.needs.add(need, until, 0)
+		if need <= m.hushed {
+			m.publish(func(*policy.Snapshot) {})
+		}
+	}
 	for _, r := range m.all() {
 		if r.pollFor >= need {
 			asked++ // by itself, until it has it or nobody waits any more
+			if waiting {
+				r.awaits(need, until)
+			}
+			if r.hangs.beyond(need) {
+				r.wake() // the server waits for more, and would not say it
+			}
 		}
 	}
 	if asked >= askedPerWait {
@@ -120,11 +139,12 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 		if r == nil || r.pollFor >= need {
 			continue
 		}
-		if time.Now().Before(until) {
+		if waiting {
 			if !r.answersBy(until) {
 				continue // far away: whoever waits has gone by then
 			}
 			r.pollFor = need
+			r.awaits(need, until)
 		} else if i > 0 && r.distance.is() > farWait {
 			continue
 		}

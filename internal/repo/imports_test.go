@@ -79,6 +79,8 @@ var imports = map[string][]string{
 	"testenv/cmd/cluster": {"testenv"},
 	// Which statements replay keeps cancelling: hashes and times.
 	"internal/conflicts": {},
+	// A standby of PostgreSQL 19, played for tests over an older one.
+	"internal/waitdouble": {"github.com/jackc/pgx/v5"},
 	// What dialectors keep in their configuration.
 	"internal/dialect": {"gorm.io/gorm"},
 	// A DNS server for tests.
