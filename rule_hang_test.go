@@ -25,7 +25,7 @@ func TestR15FrozenReplica(t *testing.T) {
 	c := breakable(t)
 	r := c.Replica(0)
 	t.Run("reads in flight", func(t *testing.T) {
-		d := newDB(t, c, configured(patient))
+		d := newDB(t, c, configured(patient), configured(impatient))
 		counters(t, d, 16)
 		d.eligible(t, "replica1", "replica2")
 		u := startUsers(t, d, 16, nil)
@@ -48,7 +48,7 @@ func TestR15FrozenReplica(t *testing.T) {
 		assert.Positive(t, broken[retry.CauseConnection]+broken[retry.CauseServerDead]+broken[retry.CauseAttemptTimeout], "%v", broken)
 	})
 	t.Run("connections to be opened", func(t *testing.T) {
-		d := newDB(t, c, configured(func(c *readsplit.Config) { c.Pool = readsplit.Pool{MaxOpen: 4} }))
+		d := newDB(t, c, configured(impatient), configured(func(c *readsplit.Config) { c.Pool = readsplit.Pool{MaxOpen: 4} }))
 		undo := injected(t)(r.Freeze(t.Context()))
 		defer undone(t, undo)
 		// None of these has a connection, and the pool has few: some wait for the
@@ -79,7 +79,7 @@ func TestR15FrozenReplica(t *testing.T) {
 		defer undone(t, undo)
 		require.True(t, silent(t, r))
 		began := time.Now()
-		d := newDB(t, c)
+		d := newDB(t, c, configured(impatient))
 		assert.Less(t, time.Since(began), endless, "db.Use must not wait for it")
 		for range 100 {
 			require.NotEqual(t, "replica1", served(t, d.DB))
@@ -94,7 +94,7 @@ func TestR15FrozenReplica(t *testing.T) {
 // hangs, sessions are not blocked, and it is replaced.
 func TestR15FrozenCapture(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(patient))
+	d := newDB(t, c, configured(patient), configured(impatient))
 	counters(t, d, 16)
 	d.eligible(t, "replica1", "replica2")
 	const asking = "SELECT pid FROM pg_stat_activity WHERE datname = $1 AND query LIKE 'SELECT concat_ws(%'"
