@@ -26,15 +26,20 @@ func TestR15FrozenReplica(t *testing.T) {
 	c := breakable(t)
 	r := c.Replica(0)
 	t.Run("reads in flight", func(t *testing.T) {
-		d := newDB(t, c, configured(patient), configured(impatient))
+		d := newDB(t, c, configured(patient), configured(func(c *readsplit.Config) { c.SampleTimeout = time.Second }))
 		counters(t, d, 16)
 		d.eligible(t, "replica1", "replica2")
 		u := startUsers(t, d, 16, nil)
+		brokenOff := func() uint64 {
+			all := d.plugin.Status().Retries
+			return all[retry.CauseConnection] + all[retry.CauseServerDead] + all[retry.CauseAttemptTimeout]
+		}
 		var undo testenv.Undo
 		eventually(t, "it to freeze with reads in flight", func() bool {
 			u.busy(t, r)
+			before := brokenOff()
 			undo = injected(t)(r.Freeze(t.Context()))
-			if d.plugin.Status().Replicas[0].InFlight > 0 {
+			if d.plugin.Status().Replicas[0].InFlight > 0 || brokenOff() > before {
 				return true
 			}
 			undone(t, undo) // they were quicker
@@ -51,8 +56,7 @@ func TestR15FrozenReplica(t *testing.T) {
 		u.right(t)
 		assert.Zero(t, u.lost.Load())
 		assert.Less(t, time.Duration(u.slowest.Load()), endless/2)
-		broken := d.plugin.Status().Retries
-		assert.Positive(t, broken[retry.CauseConnection]+broken[retry.CauseServerDead]+broken[retry.CauseAttemptTimeout], "%v", broken)
+		assert.Positive(t, brokenOff(), "%v", d.plugin.Status().Retries)
 	})
 	t.Run("connections to be opened", func(t *testing.T) {
 		d := newDB(t, c, configured(impatient), configured(func(c *readsplit.Config) { c.Pool = readsplit.Pool{MaxOpen: 4} }))
