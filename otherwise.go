@@ -84,7 +84,7 @@ func (r *route) leaves(ctx context.Context, reason policy.Reason, last error) (a
 	}
 	c := r.class
 	if c == nil || r.router.closed.Load() || ctx.Err() != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // the statement fails by itself then, with its own error
 	}
 	r.objected = reason
 	switch c.otherwise {
