@@ -25,6 +25,7 @@ type check struct {
 	reason  policy.Reason // why the read may run where it runs
 	facts   policy.Replica
 	capture uint64 // the first that covers what the read has shown
+	other   *check // on another name, which had its turn before
 }
 
 // mostUnfit is how many connections to one name are found unfit before the read goes
@@ -42,12 +43,27 @@ const (
 	firstPause = 200 * time.Microsecond
 )
 
+// checkOf is the check of a read on s, with what it has been through there. It is kept
+// while another name has its turn: a read that began to count anew with each turn would
+// go from one to the other for ever.
+func (r *route) checkOf(s *server) *check {
+	var before *check
+	for c := r.check; c != nil; before, c = c, c.other {
+		if c.server != s {
+			continue
+		}
+		if before != nil {
+			before.other, c.other, r.check = c.other, r.check, c
+		}
+		return c
+	}
+	r.check = &check{server: s, other: r.check}
+	return r.check
+}
+
 // checks notes what a read asks for that was decided for a balanced name.
 func (r *route) checks(s *server, q *query) {
-	if r.check == nil || r.check.server != s {
-		r.check = &check{server: s}
-	}
-	c := r.check
+	c := r.checkOf(s)
 	c.query, c.reason, c.capture = q.Query, 0, 0
 	c.query.Exclude, c.query.TryEjected = 0, true // both were judged
 	c.until = q.since.Add(r.router.maxWait)
