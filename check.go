@@ -156,8 +156,6 @@ func (c *check) hopeless(f *policy.Replica, now time.Time) bool {
 
 // ask asks the server, and again while it may get there in time.
 func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) error {
-	limited, cancel := context.WithTimeout(ctx, c.server.router().cfg.SampleTimeout)
-	defer cancel()
 	begun := len(statements) > 1
 	pause, waited := firstPause, false
 	for {
@@ -165,7 +163,11 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 		if !h.link.direct {
 			asks = c.server.asksBriefly
 		}
+		// Each question has its time: one that ended while the read waits is no sign of a
+		// server that hangs, for which everybody would be broken off there.
+		limited, cancel := context.WithTimeout(ctx, c.server.router().cfg.SampleTimeout)
 		answer, facts, err := asks(limited, h, statements...)
+		cancel()
 		if err != nil {
 			return c.lost(ctx, h, err)
 		}
@@ -187,7 +189,7 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 		case d.Target == policy.ToReplica:
 			c.passed(d, facts)
 			return nil
-		case d.Target == policy.Wait && left > 0 && rest(limited, min(pause, left)):
+		case d.Target == policy.Wait && left > 0 && rest(ctx, min(pause, left)):
 			c.query.Waited, waited = max(c.query.Waited, time.Nanosecond)+pause, true
 			pause += pause / 2
 			statements = statements[len(statements)-1:]

@@ -30,7 +30,7 @@ func (r *route) elsewhere(s *server, u *unfit, trial bool) {
 	if c.tried < mostUnfit && u.reason != policy.ReasonBalanced {
 		return
 	}
-	r.exclude |= 1 << (s.index % 64)
+	r.excludes(s)
 	if u.err != nil {
 		r.router.monitor.Struck(s.index, trial, u.err)
 	}

@@ -116,6 +116,9 @@ func (r *replica) takeBalanced(began time.Time, s lsn.Sample) (events []Change) 
 // connection leads to, and whether that may be read from, is found out on it. The
 // caller holds Monitor.mu.
 func (r *replica) roleOfName() policy.Role {
+	if r.target.Logical {
+		return r.roleOfLogical(&r.sample)
+	}
 	if r.sample.InRecovery || r.target.AllowPrimary {
 		return policy.RoleStandby
 	}
@@ -183,6 +186,10 @@ func (r *replica) judgeBackend(b *backend) (events []Change) {
 	p := &r.m.primary
 	state := State("")
 	switch {
+	case r.target.Logical:
+		if r.roleOfLogical(&b.sample) != policy.RoleLogical {
+			state = StateNotLogical
+		}
 	case !b.sample.InRecovery:
 		if b.sample.System != p.history.System && !p.history.Zero() {
 			state = StateForeign
@@ -220,6 +227,9 @@ func (r *replica) facts(b *backend, began time.Time, s *lsn.Sample) policy.Repli
 		v.CatchUp = time.Hour
 	}
 	switch {
+	case r.target.Logical:
+		v.Role = r.roleOfLogical(s)
+		return v
 	case !s.InRecovery:
 		v.Role = policy.RolePrimary
 		v.AllowPrimary = r.target.AllowPrimary && s.History() == p.history
