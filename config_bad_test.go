@@ -127,7 +127,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 39, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 40, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")
