@@ -26,7 +26,7 @@ func TestBalancedNameUnderFaults(t *testing.T) {
 		with string
 	}{"direct": {name.port(), ""}, "pooled": {pooler, " default_query_exec_mode=exec"}} {
 		t.Run(what, func(t *testing.T) {
-			d := newDB(t, c, in, configured(patient), oneReplica(c.Replica(0), database, link.port, link.with, declared))
+			d := newDB(t, c, in, configured(patient), configured(impatient), oneReplica(c.Replica(0), database, link.port, link.with, declared))
 			require.NoError(t, d.Exec("DROP TABLE IF EXISTS counters").Error)
 			counters(t, d, 8)
 			spread(t, d, "replica1", "replica2")

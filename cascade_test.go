@@ -159,6 +159,9 @@ func TestCascadingReplicas(t *testing.T) {
 		}
 		execOn(t, c.Replica(0), "INSERT INTO steps VALUES (1000)")
 		eventually(t, "the second one to follow", func() bool { return ask[int](t, c.Replica(1), "SELECT max(n) FROM steps") == 1000 })
+		for _, d := range both {
+			eventually(t, "a sample from after that", func() bool { return d.plugin.Status().Replicas[1].Position.Zero() })
+		}
 		for who, d := range both {
 			for range 50 {
 				for _, r := range []string{"replica1", "replica2"} {

@@ -32,9 +32,8 @@ func (f fieldTest) replicaZone(t *testing.T) {
 	assert.Len(t, servers(t, base, nobody(), 40), 2)
 	assert.Equal(t, map[string]int{"replica1": 40}, servers(t, changed, nobody(), 40))
 	// A preference, not a condition.
-	undo := injected(t)(f.c.Replica(0).Freeze(t.Context()))
-	defer undone(t, undo)
-	eventually(t, "the other zone", func() bool { return served(t, changed.WithContext(nobody())) == "replica2" })
+	require.NoError(t, changed.plugin.Drain(limit(t), "replica1"))
+	assert.Equal(t, map[string]int{"replica2": 20}, servers(t, changed, nobody(), 20))
 }
 
 func (f fieldTest) weight(t *testing.T) {

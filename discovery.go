@@ -311,10 +311,18 @@ func (d *discovery) tell(e discover.Event) {
 	p := d.p
 	switch e.Kind {
 	case discover.Failed:
-		p.warn("readsplit: discovery by %s fails, and the replicas stay as they are: %v", e.Source, e.Err)
+		stays := "the replicas stay as they are"
+		if e.Start {
+			stays = "none is found until it answers"
+		}
+		p.warn("readsplit: discovery by %s fails, and %s: %v", e.Source, stays, e.Err)
 	case discover.Answers:
 		p.warn("readsplit: discovery by %s has answers again", e.Source)
 	case discover.Empty:
+		if e.Start {
+			p.warn("readsplit: discovery by %s found nobody yet: look at the name if that lasts", e.Source)
+			break
+		}
 		p.warn("readsplit: discovery by %s found nobody; those that are in use stay for Config.Discover.EmptyGrace", e.Source)
 	case discover.Refused:
 		p.warn("readsplit: discovery by %s found %q, which is not used: %v", e.Source, e.Server, e.Err)

@@ -305,7 +305,8 @@ func TestDiscoverStandbys(t *testing.T) {
 // read from.
 func TestDiscoverStandbysLeavesOutWhoOnlyKeeps(t *testing.T) {
 	c := breakable(t)
-	receiver, err := pgconn.Connect(limit(t), c.Primary().DSN()+" replication=true application_name=pg_receivewal")
+	// It never answers, which the servers of tests bear for 5 s.
+	receiver, err := pgconn.Connect(limit(t), c.Primary().DSN()+" replication=true application_name=pg_receivewal wal_sender_timeout=0")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, receiver.Close(context.Background())) })
 	where := ask[string](t, c.Primary(), "SELECT pg_current_wal_flush_lsn()::text")

@@ -188,6 +188,10 @@ func TestExplainOfPrograms(t *testing.T) {
 		}{
 			"preload": {func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) },
 				[][]string{onReplicas, onReplicas}, []policy.Reason{policy.ReasonCaughtUp, policy.ReasonCaughtUp}},
+			"preload into a list that is in use": {func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{{ID: 1}}) },
+				[][]string{onReplicas, onReplicas}, []policy.Reason{policy.ReasonCaughtUp, policy.ReasonCaughtUp}},
+			"preload of a row that is in use": {func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&author{ID: 1}) },
+				[][]string{onReplicas, onReplicas}, []policy.Reason{policy.ReasonCaughtUp, policy.ReasonCaughtUp}},
 			"preload of a fresh read": {func(tx *gorm.DB) *gorm.DB {
 				return tx.WithContext(readsplit.Fresh(nobody())).Preload(clause.Associations).Find(&[]author{})
 			},

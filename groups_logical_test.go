@@ -121,6 +121,7 @@ func TestLogicalReplica(t *testing.T) {
 
 		ctx := nobody()
 		require.NoError(t, f.WithContext(ctx).Exec("INSERT INTO other VALUES (0)").Error)
+		_ = tokenOf(t, ctx) // which waits for the write's position: until then that is the reason
 		assert.Equal(t, answer{"primary", policy.ReasonGroupOnPrimary}, f.from(t, both(ctx)), "who wrote cannot be shown it there")
 		assert.Equal(t, "reporting", f.from(t, readsplit.AnyReplica(reports(ctx))).server)
 

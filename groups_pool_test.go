@@ -161,4 +161,12 @@ func TestConnectionsOfGroups(t *testing.T) {
 	p, _ = sized(t, c, 10, readsplit.Config{Groups: described, Replicas: replica(func(r *readsplit.Replica) { r.Reserved = true })})
 	sum, _ = of(p)
 	assert.Equal(t, 300+20+1, sum)
+
+	p, _ = sized(t, c, 10, readsplit.Config{Groups: described, Replicas: replica(func(r *readsplit.Replica) { r.Logical = true })})
+	sum, _ = of(p)
+	assert.Equal(t, 300+20+1, sum, "no read of the site ever goes there")
+	var pools []string
+	p.Pools(func(_, server string, _ *sql.DB) { pools = append(pools, server) })
+	assert.NotContains(t, pools, "pg2")
+	assert.Subset(t, pools, []string{"pg2@reports", "pg2@search"})
 }

@@ -26,9 +26,9 @@ func seldom(d *testDB) time.Duration {
 	return shortest
 }
 
-// Both are left alone: one samples as ever, the other and the default seldom.
+// Both are left alone: one samples each 400 ms instead of 200, the default each 800.
 func (f fieldTest) idleSampleEvery(t *testing.T) {
-	base, changed := f.both(t, func(c *readsplit.Config) { c.IdleSampleEvery = c.SampleEvery + 200*time.Millisecond })
+	base, changed := f.both(t, func(c *readsplit.Config) { c.IdleSampleEvery = 400 * time.Millisecond })
 	eventually(t, "the default to rest", func() bool { return seldom(base) > 600*time.Millisecond })
 	eventually(t, "the other to ask more often", func() bool {
 		pause := seldom(changed)

@@ -29,7 +29,7 @@ func newLanes(s *server, r Replica, classes map[string]*class, size func(Pool) P
 	var all []*lane
 	for _, name := range sortedKeys(classes) {
 		c := classes[name]
-		if !slices.Contains(r.Groups, name) && (c.otherwise != groups.AnyReplica || r.Reserved) {
+		if !slices.Contains(r.Groups, name) && (c.otherwise != groups.AnyReplica || s.reserved) {
 			continue
 		}
 		l := &lane{class: c, pool: sql.OpenDB(connector{s})}

@@ -147,9 +147,7 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	o.gorm.Logger = d.log
 	o.database = newDatabaseName(t)
 	fresh := o.database
-	if c == calm.cluster {
-		undisturbed(&o.config)
-	}
+	undisturbed(&o.config)
 	o.config.Replicas = make([]readsplit.Replica, len(c.Replicas()))
 	for i, s := range c.Replicas() {
 		o.config.Replicas[i].Name = s.Name()
@@ -185,9 +183,13 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	return d
 }
 
-// undisturbed is for servers that nothing happens to: one that does not answer within
-// half a second shares two processors with three packages of tests, and is not down.
+// undisturbed is for servers that do not freeze: one that does not answer within half a
+// second shares two processors with three packages of tests, and is not down. One that
+// dies, stops or is promoted says so.
 func undisturbed(c *readsplit.Config) { c.SampleTimeout = 10 * time.Second }
+
+// impatient is for servers that freeze, which nothing but the time tells from others.
+func impatient(c *readsplit.Config) { c.SampleTimeout = 0 }
 
 // password is the secret in a DSN, which must appear nowhere.
 func password(dsn string) string {

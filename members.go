@@ -85,7 +85,7 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 	s.lanes.Store(&lanes)
 	for _, other := range rt.replicas() {
 		if added != nil && !other.gone.Load() {
-			other.addLanes(newLanes(other, Replica{Pool: other.size, Reserved: other.reserved}, added, size, rt.plugin.db.Config))
+			other.addLanes(newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config))
 		}
 	}
 	s.monitor = rt.monitor

@@ -190,17 +190,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 // pause waits between two runs of a read.
 func (rt *router) pause(ctx context.Context, ran int) bool {
 	d := rt.cfg.Retry.Delay(ran, rand.Uint64())
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return d <= 0 || rest(ctx, d)
 }
 
 // choose decides where the read runs. generation belongs to the news that the

@@ -94,7 +94,14 @@ func TestNearApplicationLeavesFarReplicasAlone(t *testing.T) {
 		if n%4 == 0 {
 			require.NoError(t, db.Exec("UPDATE counters SET n = n + 1 WHERE id = 0").Error)
 		}
-		require.NotEqual(t, "replica2", served(t, db))
+		var server string
+		tx := db.Raw(whoSQL).Scan(&server)
+		require.NoError(t, tx.Error)
+		if n%4 == 0 && server == "replica2" && reason(t, tx) == policy.ReasonCaughtUp {
+			before++ // on a busy machine: it was asked later than the near one, and had the write
+			continue
+		}
+		require.NotEqual(t, "replica2", server, "%v", reason(t, tx))
 	}
 	require.Equal(t, before, far())
 	require.True(t, d.plugin.Status().Replicas[1].Up, "it is known, and far away")

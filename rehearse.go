@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,6 +37,17 @@ func (p *Plugin) rehearse(db *gorm.DB, pinned bool) {
 	}
 	if _, ok := inner.(*rehearsedTx); !ok {
 		stmt.ConnPool = h.root(stmt.Context, inner)
+	}
+}
+
+// foundNothing takes away what the destination of a rehearsed query held before. The
+// query finds no row, and GORM's preloads would be explained of the old ones, as
+// statements that no parent binds.
+func (p *Plugin) foundNothing(db *gorm.DB) {
+	stmt := db.Statement
+	outer, _ := unwrap(stmt.ConnPool)
+	if _, h := ofRehearsal(outer); h != nil && h.p == p && stmt.ReflectValue.IsValid() {
+		stmt.ReflectValue = reflect.New(stmt.ReflectValue.Type()).Elem()
 	}
 }
 

@@ -60,7 +60,10 @@ const waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wa
 // is there.
 func TestR09OutcomeUnknown(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) { c.StickyWindow = 500 * time.Millisecond }))
+	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) {
+		c.StickyWindow = 500 * time.Millisecond
+		impatient(c) // a question may wait for a replica that will never confirm
+	}))
 	require.NoError(t, d.Exec("CREATE TABLE writes (note text)").Error)
 	terminate := func(t testing.TB) {
 		eventually(t, "the commit to wait", func() bool { return ask[int](t, c.Primary(), waiting, d.name) > 0 })

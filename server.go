@@ -31,7 +31,7 @@ type server struct {
 	prepared   *statements             // for statements that come in prepared mode
 	lanes      atomic.Pointer[[]*lane] // what groups have here for themselves
 	size       Pool                    // of Replica.Pool, without defaults
-	reserved   bool                    // for its groups
+	reserved   bool                    // for its groups, as what is logical always is: the site has no pool here
 	logical    bool                    // fed by logical replication
 	meter      latency.Meter           // of reads: how many, and how long they take
 	trial      atomic.Bool             // a read is trying it although it is ejected
@@ -54,7 +54,7 @@ type server struct {
 }
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
-	s := &server{name: r.Name, index: i, dialer: d, size: r.Pool, reserved: r.Reserved, logical: r.Logical, conns: make(map[*heldConn]struct{})}
+	s := &server{name: r.Name, index: i, dialer: d, size: r.Pool, reserved: r.Reserved || r.Logical, logical: r.Logical, conns: make(map[*heldConn]struct{})}
 	s.lanes.Store(new([]*lane))
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})

@@ -38,7 +38,7 @@ type Status struct {
 	// follows its parent to whoever served that, for one and the same reason.
 	ReplicaReasons map[policy.Reason]uint64
 	// RefusedReasons are those of Reasons that nobody served: the read failed with
-	// ErrPrimaryLost or overload.ErrPrimaryBusy, and was sent nowhere.
+	// ErrPrimaryLost, overload.ErrPrimaryBusy or groups.ErrRefused, and was sent nowhere.
 	RefusedReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
@@ -165,8 +165,9 @@ type ServerStatus struct {
 	// Groups are the pools that groups have on a replica for themselves. They are not in
 	// Pool; their reads are among Reads and InFlight.
 	Groups []groups.PoolStatus
-	// Reserved: the replica serves reads of its groups alone. Logical: it is fed by
-	// logical replication, and has no position and no lag.
+	// Reserved: the replica serves reads of its groups alone, and has no pool for others.
+	// Logical: it is fed by logical replication, and has no position and no lag; it is
+	// Reserved, whatever Replica.Reserved says.
 	Reserved, Logical bool
 	// Subscription is what a Logical replica says of its subscriptions, for people: no
 	// decision looks at it. Nil where nothing is known.

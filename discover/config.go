@@ -67,6 +67,11 @@ func (c Config) Validate() error {
 		return nil
 	}
 	var errs []error
+	if s, ok := c.Source.(interface{ Validate() error }); ok {
+		if err := s.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("Source: %w", err))
+		}
+	}
 	for _, d := range []struct {
 		field string
 		value time.Duration

@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/readsplit/readsplit/internal/dialect"
 )
@@ -15,15 +16,29 @@ var errHosts = errors.New("readsplit: discover.Hosts: the DSN is not understood:
 // affair, and target_session_attrs is nobody's, since each server is asked what it is.
 // Each host has a password of its own in a passfile, as for pgx.
 func Hosts(dsn string) Source {
-	hosts, ports, ok := dialect.Servers(dsn)
-	return Func("hosts of a DSN", func(context.Context) ([]Server, error) {
-		if !ok {
-			return nil, errHosts
-		}
-		servers := make([]Server, len(hosts))
-		for i := range hosts {
-			servers[i] = Server{Host: hosts[i], Port: ports[i]}
-		}
-		return servers, nil
-	})
+	names, ports, ok := dialect.Servers(dsn)
+	h := hosts{ok: ok}
+	for i := range names {
+		h.servers = append(h.servers, Server{Host: names[i], Port: ports[i]})
+	}
+	return h
+}
+
+type hosts struct {
+	servers []Server
+	ok      bool
+}
+
+func (h hosts) String() string { return "hosts of a DSN" }
+
+// Validate reports a DSN that no answer will ever come from.
+func (h hosts) Validate() error {
+	if !h.ok {
+		return errHosts
+	}
+	return nil
+}
+
+func (h hosts) Lookup(context.Context) ([]Server, error) {
+	return slices.Clone(h.servers), h.Validate()
 }

@@ -113,6 +113,7 @@ func TestHosts(t *testing.T) {
 		assert.ErrorContains(t, err, "readsplit: discover.Hosts: the DSN is not understood")
 		assert.NotContains(t, err.Error(), "secret")
 		assert.Empty(t, servers)
+		assert.ErrorIs(t, discover.Config{Source: discover.Hosts(dsn)}.Validate(), err, "said at the start: no answer will ever come")
 	}
 }
 

@@ -156,17 +156,18 @@ func (r *replica) run(rng *rand.Rand) {
 		if waiting && wanted {
 			told = r.hang(side.Go)
 		}
-		if !told.IsZero() {
+		switch {
+		case !told.IsZero():
 			next = min(next, time.Until(told)) // the server says it
 			poll = pollFirst
-		} else if waiting && wanted && r.distance.is() <= farWait {
+		case waiting && wanted && r.distance.is() <= farWait:
 			next = min(next, poll)
 			poll = min(poll+poll/2, pollMost)
-		} else if wanted {
+		case wanted:
 			// Nobody waits, or nobody can wait for an answer from so far away: it is only
 			// measured, to a quarter of what it takes.
 			next = min(next, max(pollMost, lacks/4, r.distance.is()))
-		} else {
+		default:
 			poll = pollFirst
 		}
 		due = time.Now().Add(next)

@@ -18,8 +18,8 @@ type Decision struct {
 	// Server is the name of the replica, or "primary"; empty where the read was refused.
 	Server  string
 	Replica bool
-	// Refused says that the read failed with readsplit.ErrPrimaryLost or
-	// overload.ErrPrimaryBusy, and was sent nowhere, or nowhere any more.
+	// Refused says that the read failed with readsplit.ErrPrimaryLost,
+	// overload.ErrPrimaryBusy or groups.ErrRefused, and was sent nowhere, or nowhere any more.
 	Refused bool
 	// Reason is why, from one closed list.
 	Reason policy.Reason

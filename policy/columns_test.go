@@ -206,7 +206,7 @@ func TestManyReplicasKeepTheirZone(t *testing.T) {
 			s.Prepare(now)
 		}
 		got := map[int]int{}
-		for q.Ticket = range uint64(100_000) {
+		for q.Ticket = range uint64(10_000) {
 			q.Random = r.Uint64()
 			got[d.Decide(q, s, nil, now).Replica]++
 		}

@@ -111,7 +111,8 @@ type Reason struct {
 	PerSecond float64       `json:"per_second"`
 	// Replica says that replicas have run them, else the primary.
 	Replica bool `json:"replica,omitempty"`
-	// Refused says that nobody has: the reads failed with ErrPrimaryLost or ErrPrimaryBusy.
+	// Refused says that nobody has: the reads failed with ErrPrimaryLost, ErrPrimaryBusy
+	// or groups.ErrRefused.
 	Refused bool `json:"refused,omitempty"`
 	// Because is what the reason means (policy.Reason.Because), and Do what to do where
 	// it is frequent (policy.Reason.Remedy); empty: nothing.

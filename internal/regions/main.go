@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/readsplit/readsplit/internal/chart"
 )
 
 func main() {
@@ -19,8 +21,12 @@ func main() {
 	flag.IntVar(&o.users, "users", 24, "users who write and read")
 	flag.StringVar(&o.version, "pg", "", "the PostgreSQL to use")
 	flag.StringVar(&o.page, "page", "", "write the tables into this page, between its marks, and the plot beside it")
-	flag.StringVar(&o.only, "only", "", "measure this form alone")
+	flag.StringVar(&o.only, "only", "", "measure this form alone: readsplit, plain, \"a window of 5s\", \"a window of 200ms\"")
 	flag.Parse()
+	if o.page != "" && chart.Other(flag.CommandLine) {
+		fmt.Printf("%s stays as it is: it says what the defaults measure\n\n", o.page)
+		o.page = ""
+	}
 	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "regions:", err)
 		os.Exit(1)

@@ -37,9 +37,16 @@ func run(ctx context.Context, o options) error {
 		results = append(results, r)
 		fmt.Println(r.table())
 	}
-	if err := l.close(); err != nil || o.page == "" {
+	if err := l.close(); err != nil {
 		return err
 	}
+	if len(results) == 0 {
+		return fmt.Errorf("there is no form %q: readsplit, plain GORM, a window of 5s, a window of 200ms", o.only)
+	}
+	if o.page == "" {
+		return nil
+	}
+	fmt.Println("written:", o.page)
 	text := ""
 	for _, r := range results {
 		text += r.table() + "\n"

@@ -33,6 +33,10 @@ func main() {
 	flag.StringVar(&o.version, "pg", "", "the PostgreSQL to use")
 	flag.DurationVar(&o.length, "for", 10*time.Second, "how long each number of monitor, readers and throughput is measured")
 	flag.Parse()
+	if o.page != "" && chart.Other(flag.CommandLine) {
+		fmt.Printf("%s stays as it is: it says what the defaults measure\n\n", o.page)
+		o.page = ""
+	}
 	known := slices.ContainsFunc(parts, func(p part) bool { return p.name == *only })
 	if *only != "" && !known {
 		fmt.Fprintln(os.Stderr, "scale: there is no part", *only)
@@ -58,6 +62,7 @@ func (p part) write(o options) error {
 	if o.page == "" {
 		return nil
 	}
+	fmt.Println("written:", o.page)
 	return chart.Write(o.page, p.name, table, c)
 }
 
