@@ -135,7 +135,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 	}, fields(policy.Replica{}))
 	assert.ElementsMatch(t, []string{
 		"Mode", "AtMost", "Need", // the bounds of a scan
-		"Group", "Exclude", // asked of the rules
+		"Group", "Exclude", "Failed", // asked of the rules
 		"Monotonic",          // of logical replicas, which are odd
 		"Only",               // one replica is looked at
 		"KeepServer", "Held", // slow; Held means nothing without
