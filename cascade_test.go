@@ -59,7 +59,7 @@ func cascaded(t *testing.T, c *testenv.Cluster, user string, change func(*readsp
 
 // on returns who serves a read that is meant for one replica, and the newest row that it
 // sees.
-func on(t testing.TB, db *gorm.DB, ctx context.Context, replica string) (server string, n int) {
+func on(ctx context.Context, t testing.TB, db *gorm.DB, replica string) (server string, n int) {
 	t.Helper()
 	var row struct {
 		Server string
@@ -87,13 +87,13 @@ func TestCascadingReplicas(t *testing.T) {
 		for n := 1; n <= 20; n++ {
 			ctx := nobody()
 			step(d.DB, ctx, n)
-			server, saw := on(t, d.DB, ctx, "replica2")
+			server, saw := on(ctx, t, d.DB, "replica2")
 			require.Equal(t, n, saw)
 			if n > 1 {
 				continue
 			}
 			require.NoError(t, c.WaitCaughtUp(limit(t)))
-			eventually(t, "the second one to serve who wrote", func() bool { server, saw = on(t, d.DB, ctx, "replica2"); return server == "replica2" })
+			eventually(t, "the second one to serve who wrote", func() bool { server, saw = on(ctx, t, d.DB, "replica2"); return server == "replica2" })
 			require.Equal(t, n, saw)
 		}
 	})
@@ -104,10 +104,10 @@ func TestCascadingReplicas(t *testing.T) {
 		undo := injected(t)(c.Replica(0).PauseReplay(limit(t)))
 		ctx := nobody()
 		step(d.DB, ctx, 100)
-		eventually(t, "the second one to have it", func() bool { server, _ := on(t, d.DB, ctx, "replica2"); return server == "replica2" })
-		_, n := on(t, d.DB, ctx, "replica2")
+		eventually(t, "the second one to have it", func() bool { server, _ := on(ctx, t, d.DB, "replica2"); return server == "replica2" })
+		_, n := on(ctx, t, d.DB, "replica2")
 		assert.Equal(t, 100, n)
-		server, n := on(t, d.DB, ctx, "replica1")
+		server, n := on(ctx, t, d.DB, "replica1")
 		assert.Equal(t, "primary", server)
 		assert.Equal(t, 100, n)
 		undone(t, undo)
@@ -118,15 +118,15 @@ func TestCascadingReplicas(t *testing.T) {
 		undo := injected(t)(c.Replica(0).Cut(limit(t)))
 		step(d.DB, nobody(), 200)
 		for _, r := range []string{"replica1", "replica2"} {
-			eventually(t, r+" to be out of bounds", func() bool { server, _ := on(t, d.DB, nobody(), r); return server == "primary" })
-			_, n := on(t, d.DB, nobody(), r)
+			eventually(t, r+" to be out of bounds", func() bool { server, _ := on(nobody(), t, d.DB, r); return server == "primary" })
+			_, n := on(nobody(), t, d.DB, r)
 			assert.Equal(t, 200, n)
 		}
 		lags := d.plugin.Status().Replicas
 		assert.True(t, lags[0].Up && lags[1].Up)
 		undone(t, undo)
 		for _, r := range []string{"replica1", "replica2"} {
-			eventually(t, r+" to be back", func() bool { server, n := on(t, d.DB, nobody(), r); return server == r && n == 200 })
+			eventually(t, r+" to be back", func() bool { server, n := on(nobody(), t, d.DB, r); return server == r && n == 200 })
 		}
 	})
 
@@ -135,12 +135,12 @@ func TestCascadingReplicas(t *testing.T) {
 		undo := injected(t)(c.Replica(0).Kill(limit(t)))
 		ctx := nobody()
 		step(d.DB, ctx, 300)
-		server, n := on(t, d.DB, ctx, "replica2")
+		server, n := on(ctx, t, d.DB, "replica2")
 		assert.Equal(t, 300, n, "%s", server)
-		eventually(t, "the second one to serve others alone", func() bool { server, _ := on(t, d.DB, nobody(), "replica2"); return server == "replica2" })
+		eventually(t, "the second one to serve others alone", func() bool { server, _ := on(nobody(), t, d.DB, "replica2"); return server == "replica2" })
 		undone(t, undo)
 		eventually(t, "it to have what was written meanwhile", func() bool {
-			server, n := on(t, d.DB, ctx, "replica2")
+			server, n := on(ctx, t, d.DB, "replica2")
 			require.Equal(t, 300, n)
 			return server == "replica2"
 		})
@@ -165,14 +165,14 @@ func TestCascadingReplicas(t *testing.T) {
 		for who, d := range both {
 			for range 50 {
 				for _, r := range []string{"replica1", "replica2"} {
-					server, n := on(t, d.DB, nobody(), r)
+					server, n := on(nobody(), t, d.DB, r)
 					require.Equal(t, []any{"primary", 300}, []any{server, n}, "%s, %s", who, r)
 				}
 			}
 			// And whoever writes on.
 			ctx := nobody()
 			step(d.DB, ctx, 300)
-			server, _ := on(t, d.DB, ctx, "replica2")
+			server, _ := on(ctx, t, d.DB, "replica2")
 			require.Equal(t, "primary", server, who)
 			st := d.plugin.Status().Replicas
 			assert.Equal(t, policy.RolePrimary, st[0].Role, who)

@@ -64,15 +64,6 @@ func booksFrom(t testing.TB, db *gorm.DB) answer {
 	return answer{books[0].Server, reason(t, tx)}
 }
 
-// whoFrom asks by db who serves a read of no table.
-func whoFrom(t testing.TB, db *gorm.DB) answer {
-	t.Helper()
-	var server string
-	tx := db.Session(&gorm.Session{NewDB: true}).Raw(whoSQL).Scan(&server)
-	require.NoError(t, tx.Error)
-	return answer{server, reason(t, tx)}
-}
-
 // hog opens a report that holds a connection of the group until it is closed.
 func hog(t testing.TB, db *gorm.DB) *sql.Rows {
 	t.Helper()

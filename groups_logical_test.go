@@ -23,7 +23,6 @@ import (
 // logical replication.
 type fed struct {
 	*testDB
-	log       *logRecorder
 	reporting *testenv.Server
 }
 

@@ -2,7 +2,6 @@ package readsplit_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -52,7 +51,7 @@ func TestGroupOtherwise(t *testing.T) {
 			assert.Equal(t, uint64(3), st.Because[policy.ReasonDrained])
 			assert.Zero(t, st.Replicas)
 			wants := map[groups.Otherwise][3]uint64{groups.Primary: {0, 4, 0}, groups.AnyReplica: {4, 0, 0}, groups.Refuse: {0, 0, 4}}[tt.otherwise]
-			assert.Equal(t, wants, [3]uint64{st.Outside, st.OnPrimary, st.Refused})
+			assert.Equal(t, [3]uint64{st.Outside, st.OnPrimary, st.Refused}, wants)
 			refused := x.plugin.Status().RefusedReasons[policy.ReasonGroupRefused]
 			assert.Equal(t, wants[2], refused)
 			if tt.otherwise == groups.AnyReplica {
@@ -93,7 +92,7 @@ func TestGroupOtherwiseAfterFailures(t *testing.T) {
 			if tt.want == (answer{}) {
 				require.ErrorIs(t, tx.Error, groups.ErrRefused)
 				var said *pgconn.PgError
-				require.True(t, errors.As(tx.Error, &said), "the server's own error is not lost")
+				require.ErrorAs(t, tx.Error, &said, "the server's own error is not lost")
 				assert.Equal(t, tt.code, said.Code)
 				assert.EqualValues(t, 1, x.groupOf(t, "reports").Refused)
 				return
