@@ -50,6 +50,9 @@ func (rt *router) awaitReplica(ctx context.Context, s *Session) bool {
 		if err == nil && d.Target == policy.ToReplica && (!d.Check || rt.replicas()[d.Replica].shows(ctx, q)) {
 			return true
 		}
+		if err == nil && d.Reason == policy.ReasonNoReplicas {
+			return false // all that there were have been removed
+		}
 		until := time.Now().Add(awaitPause)
 		if !q.Need.Zero() {
 			rt.monitor.Want(q.Need.LSN, q.at, until)

@@ -1,6 +1,7 @@
 package readsplit_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type oneName struct {
 
 	mu      sync.Mutex
 	servers []*testenv.Server
+	way     string // to all of them; empty: their own addresses
 	open    map[net.Conn]bool
 	over    bool
 }
@@ -71,6 +73,13 @@ func (n *oneName) lead(servers ...*testenv.Server) {
 	n.servers = servers
 }
 
+// by makes new connections take this way, whichever server they are to.
+func (n *oneName) by(port int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.way = fmt.Sprintf("127.0.0.1:%d", port)
+}
+
 // keep remembers a connection, to close it at the end.
 func (n *oneName) keep(c net.Conn) bool {
 	n.mu.Lock()
@@ -96,12 +105,12 @@ func (n *oneName) serve(client net.Conn) {
 	}
 	defer n.drop(client)
 	n.mu.Lock()
-	servers := n.servers
+	servers, way := n.servers, n.way
 	n.mu.Unlock()
 	turn := n.next.Add(1)
 	for i := range servers {
 		s := servers[(turn+uint64(i))%uint64(len(servers))]
-		server, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+		server, err := net.DialTimeout("tcp", cmp.Or(way, s.Addr()), time.Second)
 		if err != nil {
 			continue
 		}

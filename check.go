@@ -25,6 +25,7 @@ type check struct {
 	reason  policy.Reason // why the read may run where it runs
 	facts   policy.Replica
 	capture uint64 // the first that covers what the read has shown
+	other   *check // on another name, which had its turn before
 }
 
 // mostUnfit is how many connections to one name are found unfit before the read goes
@@ -42,12 +43,27 @@ const (
 	firstPause = 200 * time.Microsecond
 )
 
+// checkOf is the check of a read on s, with what it has been through there. It is kept
+// while another name has its turn: a read that began to count anew with each turn would
+// go from one to the other for ever.
+func (r *route) checkOf(s *server) *check {
+	var before *check
+	for c := r.check; c != nil; before, c = c, c.other {
+		if c.server != s {
+			continue
+		}
+		if before != nil {
+			before.other, c.other, r.check = c.other, r.check, c
+		}
+		return c
+	}
+	r.check = &check{server: s, other: r.check}
+	return r.check
+}
+
 // checks notes what a read asks for that was decided for a balanced name.
 func (r *route) checks(s *server, q *query) {
-	if r.check == nil || r.check.server != s {
-		r.check = &check{server: s}
-	}
-	c := r.check
+	c := r.checkOf(s)
 	c.query, c.reason, c.capture = q.Query, 0, 0
 	c.query.Exclude, c.query.TryEjected = 0, true // both were judged
 	c.until = q.since.Add(r.router.maxWait)
@@ -140,8 +156,6 @@ func (c *check) hopeless(f *policy.Replica, now time.Time) bool {
 
 // ask asks the server, and again while it may get there in time.
 func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) error {
-	limited, cancel := context.WithTimeout(ctx, c.server.router().cfg.SampleTimeout)
-	defer cancel()
 	begun := len(statements) > 1
 	pause, waited := firstPause, false
 	for {
@@ -149,7 +163,11 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 		if !h.link.direct {
 			asks = c.server.asksBriefly
 		}
+		// Each question has its time: one that ended while the read waits is no sign of a
+		// server that hangs, for which everybody would be broken off there.
+		limited, cancel := context.WithTimeout(ctx, c.server.router().cfg.SampleTimeout)
 		answer, facts, err := asks(limited, h, statements...)
+		cancel()
 		if err != nil {
 			return c.lost(ctx, h, err)
 		}
@@ -171,7 +189,7 @@ func (c *check) ask(ctx context.Context, h *heldConn, statements ...string) erro
 		case d.Target == policy.ToReplica:
 			c.passed(d, facts)
 			return nil
-		case d.Target == policy.Wait && left > 0 && rest(limited, min(pause, left)):
+		case d.Target == policy.Wait && left > 0 && rest(ctx, min(pause, left)):
 			c.query.Waited, waited = max(c.query.Waited, time.Nanosecond)+pause, true
 			pause += pause / 2
 			statements = statements[len(statements)-1:]

@@ -73,13 +73,13 @@ func (t *readOnlyTx) stillShows(ctx context.Context, c *check) policy.Reason {
 		return policy.ReasonNone
 	}
 	rt := t.router
-	limited, cancel := context.WithTimeout(ctx, rt.cfg.SampleTimeout)
-	defer cancel()
 	pause := firstPause
 	for {
 		began := time.Now()
 		var text string
+		limited, cancel := context.WithTimeout(ctx, rt.cfg.SampleTimeout)
 		err := t.replica.QueryRowContext(limited, c.server.full()).Scan(&text)
+		cancel()
 		if err != nil {
 			return policy.ReasonReplicaFailed
 		}
@@ -94,7 +94,7 @@ func (t *readOnlyTx) stillShows(ctx context.Context, c *check) policy.Reason {
 		switch {
 		case d.Target == policy.ToReplica:
 			return policy.ReasonNone
-		case d.Target == policy.Wait && left > 0 && rest(limited, min(pause, left)):
+		case d.Target == policy.Wait && left > 0 && rest(ctx, min(pause, left)):
 			c.query.Waited += pause
 			pause += pause / 2
 		default:

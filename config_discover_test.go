@@ -45,6 +45,8 @@ func (f fieldTest) discovered(t *testing.T) {
 	assert.ErrorContains(t, used(t, readsplit.Config{
 		Discover: discover.Config{Source: discover.Static()}, Discovered: readsplit.Replica{Weight: -1},
 	}), "Config.Discovered.Weight is -1")
+	assert.EqualError(t, used(t, readsplit.Config{Discovered: readsplit.Replica{Zone: "z"}}),
+		"readsplit: Config.Discovered is set, but Config.Discover.Source is nil: nothing would be discovered; set it, or leave Discovered out")
 }
 
 func (f fieldTest) discoverOpen(t *testing.T) {
@@ -60,4 +62,6 @@ func (f fieldTest) discoverOpen(t *testing.T) {
 	require.Len(t, opened, 1)
 	assert.Equal(t, f.c.Replica(1).Addr(), opened[0].Name)
 	assert.True(t, strings.HasPrefix(opened[0].Host, "127."))
+	assert.EqualError(t, used(t, readsplit.Config{DiscoverOpen: func(discover.Server) gorm.Dialector { return nil }}),
+		"readsplit: Config.DiscoverOpen is set, but Config.Discover.Source is nil: nothing would be discovered; set it, or leave DiscoverOpen out")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -22,6 +24,9 @@ type discovery struct {
 	port  int // of servers whose source does not know it
 	// template makes dialectors.
 	template gorm.Dialector
+	// drained are the names of servers that were out of service when they were missing
+	// for too long. Guarded by Plugin.adding.
+	drained map[string]bool
 }
 
 // newDiscovery starts nothing: New does no I/O.
@@ -146,9 +151,10 @@ func (d *discovery) replica(s discover.Server) (Replica, error) {
 	if s.Groups != nil {
 		r.Groups = s.Groups
 	}
-	if open := d.p.cfg.DiscoverOpen; open != nil {
-		r.Dialector = open(s)
-		return r, nil
+	if d.p.cfg.DiscoverOpen != nil {
+		var err error
+		r.Dialector, err = d.open(s)
+		return r, err
 	}
 	made, ok := dialect.At(d.template, s.Host, s.Address, s.Port)
 	if !ok {
@@ -158,6 +164,17 @@ func (d *discovery) replica(s discover.Server) (Replica, error) {
 	return r, nil
 }
 
+// open is Config.DiscoverOpen. One that panics refuses the server: in the goroutine of the
+// watch it would end the process.
+func (d *discovery) open(s discover.Server) (made gorm.Dialector, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("readsplit: Config.DiscoverOpen panicked: %v", cause)
+		}
+	}()
+	return d.p.cfg.DiscoverOpen(s), nil
+}
+
 var errTemplate = errors.New("readsplit: Config.Discovered.Dialector (or what stands in for it: Config.Primary, or what gorm.Open got) has no DSN of PostgreSQL in which another server could stand: use postgres.Open(dsn), or set Config.DiscoverOpen")
 
 // discovery reports what is wrong with what Discover finds, before it has found anything.
@@ -165,10 +182,19 @@ func (v *problems) discovery(c Config) {
 	if err := c.Discover.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Discover: %w", err))
 	}
+	r := c.Discovered
 	if c.Discover.Source == nil {
+		if c.DiscoverOpen != nil {
+			v.add("Config.DiscoverOpen is set, but Config.Discover.Source is nil: nothing would be discovered; set it, or leave DiscoverOpen out")
+		}
+		if r.Weight == 1 {
+			r.Weight = 0 // the default
+		}
+		if !reflect.ValueOf(r).IsZero() {
+			v.add("Config.Discovered is set, but Config.Discover.Source is nil: nothing would be discovered; set it, or leave Discovered out")
+		}
 		return
 	}
-	r := c.Discovered
 	if isNil(r.Dialector) {
 		r.Dialector = anyDialector{}
 	}
@@ -246,8 +272,38 @@ func (d *discovery) Change(s discover.Server) {
 
 // Remove implements [discover.Members].
 func (d *discovery) Remove(ctx context.Context, s discover.Server) {
+	d.keepDrained(s.Name)
 	// It fails where an operator has removed the replica, or the plugin is closed.
 	_ = d.p.RemoveReplica(ctx, "/"+s.Name)
+}
+
+// keepDrained remembers that an operator has taken a server out of service that is about
+// to be forgotten: it is restarted for longer than Grace, most likely, and would serve
+// reads in the middle of what it was drained for as soon as it is found again.
+func (d *discovery) keepDrained(name string) {
+	d.p.adding.Lock()
+	defer d.p.adding.Unlock()
+	for _, r := range d.p.main.replicas() {
+		if r.name != name || r.gone.Load() || !r.out.Load() {
+			continue
+		}
+		if d.drained == nil {
+			d.drained = make(map[string]bool)
+		}
+		d.drained[name] = true
+	}
+}
+
+// resumes forgets that a server is to stay out of service, and reports whether it was.
+// The caller holds adding.
+func (d *discovery) resumes(name string) bool {
+	if d == nil {
+		return false
+	}
+	name = strings.TrimPrefix(name, "/")
+	was := d.drained[name]
+	delete(d.drained, name)
+	return was
 }
 
 // tell logs what has happened, and tells the observers.

@@ -24,16 +24,13 @@ func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Durat
 // not run. After some of them it goes to other replicas, or to the primary.
 func (r *route) elsewhere(s *server, u *unfit, trial bool) {
 	r.attempts--
-	if r.check == nil || r.check.server != s {
-		r.check = &check{server: s}
-	}
-	c := r.check
+	c := r.checkOf(s)
 	c.tried++
 	c.why = u.reason
 	if c.tried < mostUnfit && u.reason != policy.ReasonBalanced {
 		return
 	}
-	r.exclude |= 1 << (s.index % 64)
+	r.excludes(s)
 	if u.err != nil {
 		r.router.monitor.Struck(s.index, trial, u.err)
 	}

@@ -26,7 +26,7 @@ func (rt *router) drowsy() bool {
 // dies.
 func (rt *router) underWay() bool {
 	for _, s := range rt.replicas() {
-		if s.meter.InFlight() > 0 || s.pool.Stats().InUse > 0 {
+		if s.inFlight() > 0 || s.inUse() > 0 { // in the pools of groups too
 			return true
 		}
 	}

@@ -26,15 +26,19 @@ func (p *Plugin) addAll(ctx context.Context, rt *router, discovered bool, replic
 	if len(joining) == 0 {
 		return errs
 	}
+	if !rt.judging.Load() {
+		// Before anybody serves: a view may do what no replica should.
+		rt.judge()
+	}
 	rt.monitor.AddAll(ctx, targets(joining), func(i, place int) {
 		rt.join(place, joining[i].Replica, joining[i].dialer)
 		s := rt.replicas()[place]
 		s.discovered.Store(discovered)
+		if discovered && p.discovery.drained[s.name] {
+			member{rt, s}.takeOut(false)
+		}
 		joining[i].from.saw = p.watchConnections(rt, s)
 	})
-	if !rt.judging.Load() {
-		rt.judge()
-	}
 	return errs
 }
 

@@ -54,10 +54,14 @@ func (h *heldConn) askPlain(ctx context.Context, statement string) (string, erro
 	return "", h.run(ctx, statement, nil)
 }
 
+// dialTrips is how many ways there and back it takes to connect and to be greeted, with
+// TLS: to a server that is far away longer than a question may take.
+const dialTrips = 10
+
 // connectName opens a connection to a balanced name. What goes wrong is the fault of
 // one of the servers behind it, and another connection may lead to another one.
 func (s *server) connectName(ctx, life context.Context) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.router().cfg.SampleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.router().cfg.SampleTimeout+dialTrips*s.monitor.Distance(s.index))
 	defer cancel()
 	h, err := s.dialer.dial(ctx)
 	if err == nil {

@@ -107,7 +107,11 @@ func (t *readOnlyTx) shownByStatement(ctx context.Context) {
 // again decides for the replica that has shown everything to the session so far,
 // if it may serve the read.
 func (s *sight) again(rt *router, q *query, snap *policy.Snapshot, now time.Time) (policy.Decision, bool) {
-	if s.server == nil || s.server.gone.Load() || snap.Replicas[s.server.index].Generation != s.generation {
+	if s.server == nil || s.server.gone.Load() {
+		return policy.Decision{}, false
+	}
+	// It may have joined, and have served another read of the session, since snap was taken.
+	if i := s.server.index; i >= len(snap.Replicas) || snap.Replicas[i].Generation != s.generation {
 		return policy.Decision{}, false
 	}
 	alone := q.Query

@@ -62,8 +62,12 @@ func (m member) takeOut(forGood bool) {
 func (p *Plugin) Resume(name string) error {
 	p.adding.Lock()
 	defer p.adding.Unlock()
+	away := p.discovery.resumes(name)
 	found, err := p.named(name)
 	if err != nil {
+		if away {
+			return nil // it serves when it is found
+		}
 		return err
 	}
 	for _, m := range found {

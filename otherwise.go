@@ -75,6 +75,23 @@ func (r *route) otherwise(q *query, d policy.Decision, snap *policy.Snapshot) (p
 	return d, nil
 }
 
+// refusedByGroup reports whether err is that of a read that its group keeps off the
+// primary.
+func refusedByGroup(err error) bool {
+	_, ok := err.(*groupRefusal) //nolint:errorlint // ours, and not wrapped yet
+	return ok
+}
+
+// refusal is the error of a read that would go to the primary for this reason, where
+// its group refuses that; nil: it does not.
+func (r *route) refusal(reason policy.Reason) error {
+	if c := r.class; c != nil && c.otherwise == groups.Refuse && !r.lifted && keptFromGroup(reason) {
+		r.objected = reason
+		return &groupRefusal{group: c.name, reason: reason}
+	}
+	return nil
+}
+
 // leaves decides about a read of a group that has failed on its replicas and would have
 // to run on the primary for that: by the rule of the group. again says that it is to be
 // decided once more, without the group.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,7 +164,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
 	s.timeFailed(ctx, v, run, r.pooled)
-	r.exclude |= 1 << (s.index % 64)
+	r.excludes(s)
 	switch v.Action {
 	case retry.Elsewhere:
 		r.router.counters.retried(v.Cause)
@@ -184,6 +185,14 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		}
 	default:
 		return 0, false
+	}
+}
+
+// excludes keeps the read from coming back to s.
+func (r *route) excludes(s *server) {
+	r.exclude |= 1 << (s.index % 64)
+	if i := slices.Index(r.failedOn[:], 0); i >= 0 {
+		r.failedOn[i] = int32(s.index + 1)
 	}
 }
 
@@ -213,7 +222,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	*q = query{Query: policy.Query{
 		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
 		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
-		Exclude: r.exclude, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
+		Exclude: r.exclude, Failed: r.failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
 	}}
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()

@@ -248,12 +248,20 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 		return nil, 0, true, nil
 	}
 	s, _, reason, err := r.choose(ctx, 0)
+	if refusedByGroup(err) {
+		r.unserved(ctx, reason, err)
+		return r, reason, false, err
+	}
 	if err != nil {
 		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
 	}
 	if s == t.server && r.check != nil && r.check.server == s {
 		if why := t.stillShows(ctx, r.check); why != policy.ReasonNone {
 			s, reason = nil, why
+			if err := r.refusal(why); err != nil {
+				r.unserved(ctx, policy.ReasonGroupRefused, err)
+				return r, reason, false, err
+			}
 		}
 	}
 	if s == nil {

@@ -56,6 +56,7 @@ type route struct {
 	reason     policy.Reason
 	attempts   int
 	exclude    uint64        // replicas that failed this read
+	failedOn   [8]int32      // see policy.Query.Failed
 	tries      bool          // it may be sent to a replica that is ejected
 	trial      bool          // it was
 	sight      *sight        // what its session had seen when it was decided

@@ -220,14 +220,7 @@ func (s *source) Nudge(ctx context.Context) error {
 
 // Close implements monitor.Source.
 func (s *source) Close() error {
-	if d := s.dialing; d != nil {
-		d.cancel()
-		<-d.done
-		s.dialing = nil
-		if d.conn != nil {
-			_ = d.conn.Close()
-		}
-	}
+	s.abandon()
 	s.drop()
 	s.wait.drop()
 	if s.closer != nil {

@@ -68,11 +68,59 @@ func (s *source) open(ctx context.Context) (conn *sql.Conn, fresh bool, err erro
 			}
 		}()
 	}
+	var quick <-chan *sql.Conn // nil: nothing is tried beside d
+	if !fresh {
+		var end func()
+		quick, end = s.beside(ctx)
+		defer end()
+	}
 	select {
 	case <-d.done:
 		s.dialing = nil
 		return d.conn, fresh, d.err
+	case conn := <-quick:
+		s.abandon()
+		return conn, true, nil
 	case <-ctx.Done():
 		return nil, fresh, ctx.Err()
+	}
+}
+
+// beside tries to connect for as long as this question lasts, while an attempt that was
+// begun for an earlier one is under way. That one may hang on an address that the name has
+// left, or wait for the next try of a network that answers again by now: seconds in which
+// nobody would notice. end ends the attempt and closes what nobody has taken.
+func (s *source) beside(ctx context.Context) (quick <-chan *sql.Conn, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	got, over := make(chan *sql.Conn), make(chan struct{})
+	go func() {
+		defer close(over)
+		conn, err := s.dialer.db.Conn(ctx)
+		if err != nil {
+			return
+		}
+		select {
+		case got <- conn:
+		case <-ctx.Done():
+			_ = conn.Close()
+		}
+	}()
+	return got, func() {
+		cancel()
+		<-over
+	}
+}
+
+// abandon ends an attempt to connect that nobody needs any more.
+func (s *source) abandon() {
+	d := s.dialing
+	if d == nil {
+		return
+	}
+	s.dialing = nil
+	d.cancel()
+	<-d.done
+	if d.conn != nil {
+		_ = d.conn.Close()
 	}
 }

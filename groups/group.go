@@ -57,8 +57,8 @@ func (o Otherwise) String() string {
 	return "invalid"
 }
 
-// ErrRefused: no replica of its group was right for a read, and Group.Otherwise says to
-// refuse it. Test with errors.Is. Try again later, or mark the read with Stale.
+// ErrRefused says that no replica of its group was right for a read, and that
+// Group.Otherwise is to refuse it. Test with errors.Is. Try again later, or mark the read with Stale.
 var ErrRefused = errors.New("readsplit: no replica of its group is right for the read, and Group.Otherwise refuses it")
 
 // Pool sizes a connection pool, field by field as readsplit.Pool does; what is 0 is as
@@ -73,7 +73,7 @@ type Pool struct {
 func (g Group) Validate() error {
 	var errs []error
 	if g.Name == "" {
-		errs = append(errs, errors.New("Name is empty: name the group as Replica.Groups does"))
+		errs = append(errs, errors.New("Name is empty: name the group as Replica.Groups does")) //nolint:staticcheck // the caller puts the path of the field before it
 	}
 	if g.Otherwise > Refuse {
 		errs = append(errs, fmt.Errorf("Otherwise is %d: it must be groups.Primary, groups.AnyReplica or groups.Refuse", g.Otherwise))

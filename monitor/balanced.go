@@ -33,6 +33,9 @@ const (
 	mostBackends = 64
 	// forgotten is for how long a server is remembered that no connection has reached.
 	forgotten = 5 * time.Minute
+	// forgottenFork is that for one that was promoted. Until then the control file of a
+	// standby that follows it has said so.
+	forgottenFork = 15 * time.Minute
 	// lately is for how long a name that leads to primaries counts as one of standbys
 	// after a standby has answered there.
 	lately = 15 * time.Second
@@ -113,6 +116,9 @@ func (r *replica) takeBalanced(began time.Time, s lsn.Sample) (events []Change) 
 // connection leads to, and whether that may be read from, is found out on it. The
 // caller holds Monitor.mu.
 func (r *replica) roleOfName() policy.Role {
+	if r.target.Logical {
+		return r.roleOfLogical(&r.sample)
+	}
 	if r.sample.InRecovery || r.target.AllowPrimary {
 		return policy.RoleStandby
 	}
@@ -126,10 +132,13 @@ func (r *replica) roleOfName() policy.Role {
 
 // heard records the answer of a server behind the name. The caller holds Monitor.mu.
 func (r *replica) heard(began time.Time, s lsn.Sample, full bool) (b *backend, events []Change) {
+	forked := r.forks()
 	b = r.backends[s.Server]
 	if b == nil {
 		r.forgetBackends()
+		r.cameBack(&s)
 		b = &backend{}
+		b.lineage.fork = r.m.forked()
 		if r.backends == nil {
 			r.backends = make(backends)
 		}
@@ -144,7 +153,11 @@ func (r *replica) heard(began time.Time, s lsn.Sample, full bool) (b *backend, e
 	if s.TellsNoPosition() && !r.noPosition {
 		events = r.tellsNoPosition(&s)
 	}
-	return b, append(events, r.judgeBackend(b)...)
+	events = append(events, r.judgeBackend(b)...)
+	if forked != r.forks() {
+		events = append(append(events, r.rejudgeBackends()...), r.rejudgeOthers()...)
+	}
+	return b, events
 }
 
 // forgetBackends makes room for another server: those that have not answered for long
@@ -154,7 +167,7 @@ func (r *replica) forgetBackends() {
 	var oldest lsn.Server
 	var at time.Time
 	for server, b := range r.backends {
-		if now.Sub(b.answered) > forgotten {
+		if age := now.Sub(b.answered); age > forgottenFork || age > forgotten && !r.m.forkedOff(&b.sample) {
 			delete(r.backends, server)
 			continue
 		}
@@ -173,6 +186,10 @@ func (r *replica) judgeBackend(b *backend) (events []Change) {
 	p := &r.m.primary
 	state := State("")
 	switch {
+	case r.target.Logical:
+		if r.roleOfLogical(&b.sample) != policy.RoleLogical {
+			state = StateNotLogical
+		}
 	case !b.sample.InRecovery:
 		if b.sample.System != p.history.System && !p.history.Zero() {
 			state = StateForeign
@@ -190,7 +207,9 @@ func (r *replica) judgeBackend(b *backend) (events []Change) {
 }
 
 func (r *replica) rejudgeBackends() (events []Change) {
+	fork := r.m.forked()
 	for _, b := range r.backends {
+		b.lineage.fork = fork
 		events = append(events, r.judgeBackend(b)...)
 	}
 	return events
@@ -208,6 +227,9 @@ func (r *replica) facts(b *backend, began time.Time, s *lsn.Sample) policy.Repli
 		v.CatchUp = time.Hour
 	}
 	switch {
+	case r.target.Logical:
+		v.Role = r.roleOfLogical(s)
+		return v
 	case !s.InRecovery:
 		v.Role = policy.RolePrimary
 		v.AllowPrimary = r.target.AllowPrimary && s.History() == p.history

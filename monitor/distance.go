@@ -23,6 +23,10 @@ func (d *distance) took(t time.Duration) {
 // is returns the distance; 0: not known yet.
 func (d *distance) is() time.Duration { return time.Duration(d.ns.Load()) }
 
+// Distance is how long a question to replica i takes, the way there and back included; 0:
+// not known yet.
+func (m *Monitor) Distance(i int) time.Duration { return m.all()[i].distance.is() }
+
 // farWait is for how long a read waits for the primary's position by default. A
 // primary that takes longer is far away.
 const farWait = 5 * time.Millisecond

@@ -88,9 +88,10 @@ func (m *Monitor) knowsSome() bool {
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
 		lag, ok := r.Lag(now)
-		// Behind a name of several servers it is asked on the connection, and of one that
-		// tells no position there is nothing to wait for.
-		near := r.Balanced || r.NoPosition || ok && lag <= m.cfg.MaxLag
+		// Behind a name of several servers it is asked on the connection, and of one of which
+		// nothing is stated either there is nothing to wait for. What is stated counts from
+		// the primary's newest sample, so that there is for that.
+		near := r.Balanced || r.NoPosition && !ok || ok && lag <= m.cfg.MaxLag
 		if r.Up && r.Role == policy.RoleStandby && now.Sub(r.Sampled) <= m.cfg.MaxSampleAge && near {
 			return true
 		}

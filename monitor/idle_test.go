@@ -202,3 +202,23 @@ func TestProcessesDoNotAskInStep(t *testing.T) {
 		assert.InDelta(t, 10*processes, len(s.sampleStarts), processes)
 	})
 }
+
+// What is stated of a server that tells no position counts from the primary's newest
+// sample: the first read after a silence waits for that, as for any news.
+func TestFirstReadWhereTheLagIsStated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		w.standbys[0].mute()
+		w.primary.latency, w.standbys[0].latency = time.Millisecond, 100*time.Microsecond
+		m := w.start(t, idle(800*time.Millisecond), states(1500*time.Millisecond, 3*time.Second))
+		pass(longest)
+		require.True(t, eligible(m, 0))
+		pass(10 * time.Second)
+		eventually(t, time.Minute, "what is known to be too old", func() bool { return !eligible(m, 0) })
+		require.True(t, m.Use())
+		began := time.Now()
+		m.Rouse(t.Context(), began.Add(maxWait))
+		assert.True(t, eligible(m, 0))
+		assert.LessOrEqual(t, time.Since(began), 2*time.Millisecond)
+	})
+}

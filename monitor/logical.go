@@ -81,16 +81,21 @@ func (r *replica) apart(system uint64) bool { return r.m.primary.history.System 
 // replication: it is there, and may be read from by those who ask for nothing more. The
 // caller holds Monitor.mu.
 func (r *replica) takeLogical(note func(State)) {
-	role := policy.RoleLogical
-	switch {
-	case r.apart(r.sample.System):
-	case r.sample.InRecovery:
-		role = policy.RoleForeign
-	default:
-		role = policy.RolePrimary
-	}
+	role := r.roleOfLogical(&r.sample)
 	if role != r.role && (role == policy.RoleForeign || role == policy.RolePrimary) {
 		note(StateNotLogical)
 	}
 	r.role = role
+}
+
+// roleOfLogical is what a server is that was declared to be fed by logical replication,
+// by what it says of itself. The caller holds Monitor.mu.
+func (r *replica) roleOfLogical(s *lsn.Sample) policy.Role {
+	switch {
+	case r.apart(s.System):
+		return policy.RoleLogical
+	case s.InRecovery:
+		return policy.RoleForeign
+	}
+	return policy.RolePrimary
 }

@@ -145,3 +145,27 @@ func TestWhoIsWho(t *testing.T) {
 		assert.True(t, replica(m, other).Gone)
 	})
 }
+
+// A server that has got another address is not the twin of its old one, where nobody
+// answers any more: else nobody would read from it until the old one is forgotten.
+func TestMovedServerIsNoTwin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		m := w.start(t)
+		s := w.standbys[0]
+		s.breaks(errRefused)
+		pass(3 * longest)
+		require.False(t, replica(m, 0).Up)
+		moved := &fake{answer: s.now, w: w}
+		var place int
+		m.Add(monitor.Target{Name: "moved", Source: moved}, func(i int) { place = i })
+		require.True(t, replica(m, place).Up)
+		_, twin := m.Twin(place)
+		assert.False(t, twin)
+		s.breaks(nil)
+		pass(time.Minute)
+		name, twin := m.Twin(place)
+		assert.True(t, twin)
+		assert.Equal(t, "r0", name)
+	})
+}

@@ -22,7 +22,9 @@ func (m *Monitor) Twin(i int) (name string, ok bool) {
 		return "", false
 	}
 	for _, other := range all {
-		if other != r && !other.gone && !other.balanced && other.server.System == r.server.System && other.server.Started == r.server.Started {
+		// One that does not answer is no other way to the server: it may be the address that
+		// the server has left.
+		if other != r && other.up && !other.gone && !other.balanced && other.server.System == r.server.System && other.server.Started == r.server.Started {
 			return other.target.Name, true
 		}
 	}

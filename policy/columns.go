@@ -206,7 +206,7 @@ func (s *scan) pass(in *input, i, looks int, out *outcome) (at, left int, may bo
 
 // ask reports whether the rules have to be asked because of what in asks for.
 func (s *scan) ask(in *input, i int) bool {
-	return in.q.Exclude>>(uint(i)%64)&1 != 0 || ruleGroup(in.q, &in.s.Replicas[i]) != ReasonNone
+	return in.q.Excludes(i) || ruleGroup(in.q, &in.s.Replicas[i]) != ReasonNone
 }
 
 // hopeless reports whether nobody that is still to be looked at can change what is

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -82,6 +83,10 @@ type Query struct {
 
 	// Exclude is a bit per replica (index modulo 64) that failed this very read.
 	Exclude uint64
+	// Failed are the places of the first of those that did, as index+1: with more than 64
+	// replicas a bit of Exclude is that of several, of which only these have failed. With
+	// none of them, and where they are full, Exclude alone counts.
+	Failed [8]int32
 	// Only, unless 0, is the one replica that may serve this read, as index+1: it
 	// belongs to another that was served there. The others count as excluded.
 	Only int
@@ -90,4 +95,13 @@ type Query struct {
 	// Random and Ticket are the only sources of chance and turn: the caller
 	// passes a random number and a counter that grows by one per decision.
 	Random, Ticket uint64
+}
+
+// Excludes reports whether the replica at this place of Snapshot.Replicas has failed
+// this very read, by Exclude and Failed.
+func (q *Query) Excludes(index int) bool {
+	if q.Exclude>>(uint(index)%64)&1 == 0 {
+		return false
+	}
+	return q.Failed[0] == 0 || q.Failed[len(q.Failed)-1] != 0 || slices.Contains(q.Failed[:], int32(index+1))
 }

@@ -10,7 +10,7 @@ import (
 // functions, so that both always mean the same.
 
 func ruleUntried(q *Query, index int) Reason {
-	if q.Exclude>>(uint(index)%64)&1 != 0 || q.Only != 0 && q.Only != index+1 {
+	if q.Excludes(index) || q.Only != 0 && q.Only != index+1 {
 		return ReasonFailedThisRead
 	}
 	return ReasonNone
