@@ -89,3 +89,12 @@ func (d *testDB) groupOf(t testing.TB, name string) groups.Status {
 
 // reports marks reads for the group.
 func reports(ctx context.Context) context.Context { return readsplit.Group(ctx, "reports") }
+
+// whoFrom asks by db who serves a read of no table.
+func whoFrom(t testing.TB, db *gorm.DB) answer {
+	t.Helper()
+	var server string
+	tx := db.Session(&gorm.Session{NewDB: true}).Raw(whoSQL).Scan(&server)
+	require.NoError(t, tx.Error)
+	return answer{server, reason(t, tx)}
+}
