@@ -128,12 +128,3 @@ func TestLogicalReplicaMeets(t *testing.T) {
 		assert.Zero(t, ask[int](t, reporting, "SELECT count(*) FROM other"))
 	})
 }
-
-// whoFrom asks by db who serves a read of no table.
-func whoFrom(t testing.TB, db *gorm.DB) answer {
-	t.Helper()
-	var server string
-	tx := db.Session(&gorm.Session{NewDB: true}).Raw(whoSQL).Scan(&server)
-	require.NoError(t, tx.Error)
-	return answer{server, reason(t, tx)}
-}
