@@ -451,7 +451,7 @@ func TestExplainOfRefusals(t *testing.T) {
 // what it was.
 func TestExplainChangesNothing(t *testing.T) {
 	x := newTrap(t, configured(func(c *readsplit.Config) {
-		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = 10*time.Minute, time.Hour, 2*time.Hour
+		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Hour, time.Hour, 2*time.Hour
 		c.MaxWait = time.Minute // whoever waits is noticed
 	}))
 	x.plugin.Pools(func(_, _ string, pool *sql.DB) { pool.SetMaxOpenConns(1) })

@@ -27,7 +27,7 @@ func (f fieldTest) described(t *testing.T) {
 		}
 		return found
 	}
-	assert.Len(t, of(base), 2)
+	eventually(t, "both to serve", func() bool { return len(of(base)) == 2 })
 	assert.Equal(t, map[string]int{"replica2": 40}, of(changed))
 }
 
@@ -35,7 +35,7 @@ func (f fieldTest) reserved(t *testing.T) {
 	base, changed := f.both(t, func(c *readsplit.Config) {
 		c.Replicas[1].Groups, c.Replicas[1].Reserved = []string{"reports"}, true
 	})
-	assert.Len(t, servers(t, base, nobody(), 40), 2)
+	eventually(t, "both to serve", func() bool { return len(servers(t, base, nobody(), 40)) == 2 })
 	assert.Equal(t, map[string]int{"replica1": 40}, servers(t, changed, nobody(), 40))
 	assert.Equal(t, map[string]int{"replica2": 40}, servers(t, changed, reports(nobody()), 40))
 }

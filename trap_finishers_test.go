@@ -279,7 +279,9 @@ func TestT21EveryFinisher(t *testing.T) {
 					if f.surfaces {
 						require.Error(t, err)
 						assert.Equal(t, retry.Elsewhere, retry.OfRead(err).Action, "%v", err)
-						assert.Equal(t, how == "conflict", retry.ConflictOf(err) != retry.ConflictNone, "%v", err)
+						if how == "conflict" { // and what replay still has of the one before may be first elsewhere
+							assert.NotEqual(t, retry.ConflictNone, retry.ConflictOf(err), "%v", err)
+						}
 						return
 					}
 					require.NoError(t, err)
