@@ -53,7 +53,7 @@ func (s *server) lane(c *class) *lane {
 	return nil
 }
 
-// addLane gives s a lane that it has not, because a group has become known that may fall
+// addLanes gives s lanes that it has not, because a group has become known that may fall
 // back on it. The caller holds Plugin.adding.
 func (s *server) addLanes(more []*lane) {
 	all := append(slices.Clone(*s.lanes.Load()), more...)

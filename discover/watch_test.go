@@ -118,7 +118,7 @@ func follow(t *testing.T, w *world, change ...func(*discover.Config)) *discover.
 	return watch
 }
 
-func pass(d time.Duration) { time.Sleep(d); synctest.Wait() }
+func pass(d time.Duration) { <-time.After(d); synctest.Wait() }
 
 var pg1, pg2 = discover.Server{Host: "pg1", Port: 1}, discover.Server{Host: "pg2", Port: 2}
 

@@ -64,7 +64,7 @@ func (f *waiting) AwaitReplay(ctx context.Context, run uint64, to lsn.LSN, most 
 		f.waits[i].done = time.Now()
 	})
 	if connect {
-		time.Sleep(f.connects) // of the bubble's time
+		<-time.After(f.connects) // of the bubble's time
 		f.w.change(func() { f.opened++; f.open, f.onRun = true, run })
 	}
 	if hang != nil {
@@ -74,8 +74,8 @@ func (f *waiting) AwaitReplay(ctx context.Context, run uint64, to lsn.LSN, most 
 	if to == 0 {
 		return nil
 	}
-	time.Sleep(half)
-	for began := time.Now(); ctx.Err() == nil; time.Sleep(10 * time.Microsecond) {
+	<-time.After(half)
+	for began := time.Now(); ctx.Err() == nil; <-time.After(10 * time.Microsecond) {
 		var ended, frozen bool
 		f.w.change(func() {
 			frozen = f.frozen
@@ -83,7 +83,7 @@ func (f *waiting) AwaitReplay(ctx context.Context, run uint64, to lsn.LSN, most 
 			ended = f.lies || a.Replay >= to || !a.InRecovery || time.Since(began) >= most
 		})
 		if ended && !frozen {
-			time.Sleep(half)
+			<-time.After(half)
 			return nil
 		}
 	}
