@@ -9,6 +9,7 @@ import (
 
 	"github.com/readsplit/readsplit/discover"
 	"github.com/readsplit/readsplit/groups"
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
@@ -261,6 +262,10 @@ type Config struct {
 	// one more connection to it. The replica is then asked again and again while somebody
 	// waits, as older ones are. Defaults to false.
 	ForbidServerWait bool
+
+	// SQLServer says how positions are had on SQL Server, see docs/sqlserver.md. Its zero
+	// value reads them from the views of the availability group.
+	SQLServer lsn.SQLServer
 
 	// ForbidNudge keeps the plugin from committing a message of about 100 bytes
 	// on an idle primary, at most once a second, when that is the only way to

@@ -83,6 +83,7 @@ func TestConfigEveryField(t *testing.T) {
 		"Config.Observers":              f.observers,
 		"Config.LogServers":             f.logServers,
 		"Config.ForbidNudge":            f.forbidNudge,
+		"Config.SQLServer":              testSQLServerField,
 		"Config.ForbidServerWait":       TestServerWaitsForOwnWrites, // waits, and polls where that is forbidden
 		"Replica.Name":                  f.name,
 		"Replica.Dialector":             f.dialector,

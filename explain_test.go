@@ -331,8 +331,8 @@ func TestExplainOfResolvers(t *testing.T) {
 	x.usable(t)
 	only := []string{"replica2"}
 	eventually(t, "what was written before to be known to be there, in the resolver too", func() bool {
-		s := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Find(&[]author{}) })[0]
-		return s.Replica() && len(s.Before) == 0
+		all := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) })
+		return len(all) == 2 && len(all[0].Before) == 0 && len(all[0].Servers) == 1 && all[0].Replica() && len(all[1].Servers) == 2
 	})
 	all := explained(t, nobody(), x.DB, func(tx *gorm.DB) *gorm.DB { return tx.Preload("Books").Find(&[]author{}) })
 	require.Len(t, all, 2)

@@ -61,7 +61,7 @@ func socketOf(c driver.Conn) net.Conn {
 	for _, name := range [...]string{"Conn", "PgConn", "Conn"} {
 		m := v.MethodByName(name)
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
-			return nil
+			return socketOfTDS(c)
 		}
 		v = m.Call(nil)[0]
 	}

@@ -61,8 +61,11 @@ func (p *Plugin) joiner(rt *router, r Replica) (joiner, error) {
 	var v problems
 	v.replica("Replica", r)
 	v.statedLag("Replica", r, rt.cfg)
-	if p.db.Dialector.Name() != "postgres" {
-		v.add("AddReplica on a database of dialect %q: replicas work with postgres", p.db.Dialector.Name())
+	if rt.database == nil {
+		v.add("AddReplica on a database of dialect %q: replicas work with postgres and sqlserver", p.db.Dialector.Name())
+	}
+	if err := rt.unlike("Replica", r); err != nil {
+		v.errs = append(v.errs, err)
 	}
 	for _, s := range rt.replicas() {
 		if s.name == r.Name && !s.gone.Load() {
@@ -82,6 +85,7 @@ func (p *Plugin) joiner(rt *router, r Replica) (joiner, error) {
 	if err != nil {
 		return joiner{}, fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)
 	}
+	d.engine = rt.engineOf(r)
 	return joiner{r, d, &source{dialer: d, shared: d.scarce()}}, nil
 }
 

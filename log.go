@@ -12,6 +12,12 @@ import (
 func logTo(db *gorm.DB) func(monitor.Change) {
 	return func(c monitor.Change) {
 		ctx := context.Background()
+		if db.Dialector.Name() == "sqlserver" {
+			if text := saidOfSQLServer(c); text != "" {
+				db.Logger.Warn(ctx, "%s", text)
+				return
+			}
+		}
 		switch c.State {
 		case monitor.StateWritable:
 			if c.Err != nil {

@@ -107,7 +107,7 @@ func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
 		AllowPrimary: r.AllowPrimaryAsReplica, Logical: r.Logical, Reserved: r.Reserved,
-		Balanced: r.Balanced, StatedLag: r.StatedLag, Source: from,
+		Balanced: r.Balanced && !tellsNames(r.Dialector), StatedLag: r.StatedLag, Source: from,
 	}
 }
 

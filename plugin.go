@@ -15,7 +15,6 @@ import (
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
-	"github.com/readsplit/readsplit/sqlclass"
 )
 
 // primaryName is how a primary is called in decisions, logs and metrics.
@@ -129,7 +128,7 @@ func (p *Plugin) install(db *gorm.DB) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	guarded := p.main.watched || p.main.dialect == sqlclass.SQLServer
+	guarded := p.main.watched
 	if guarded && readonlyguard.Registered(db) {
 		return readonlyguard.Register(db, p.guard) // says why not
 	}
@@ -161,9 +160,10 @@ func fits(db *gorm.DB, c Config) error {
 	if _, ok := db.Plugins["gorm:db_resolver"]; ok {
 		errs = append(errs, errors.New("readsplit: dbresolver is in use on this gorm.DB: both would route every statement; remove its db.Use and give its replicas to readsplit.Config.Replicas, or import github.com/readsplit/readsplit/dbresolver in its place (docs/migrate-from-dbresolver.md)"))
 	}
-	if name := db.Dialector.Name(); name != "postgres" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0 || c.Discover.Source != nil) {
-		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas, Config.Resolvers or Config.Discover is set for a database of dialect %q: replicas work with postgres; leave them empty elsewhere", name))
+	if name := db.Dialector.Name(); name != "postgres" && name != "sqlserver" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0 || c.Discover.Source != nil) {
+		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas, Config.Resolvers or Config.Discover is set for a database of dialect %q: replicas work with postgres and sqlserver; leave them empty elsewhere", name))
 	}
+	errs = append(errs, fitsSQLServer(db, c))
 	if shardingLosesTransactions(db) {
 		errs = append(errs, errSharding)
 	}

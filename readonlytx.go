@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -33,7 +34,8 @@ type readOnlyTx struct {
 	reason     policy.Reason
 	primary    *trackedTx
 	over       bool
-	read       bool // a read has run on the replica, and with it the snapshot was taken
+	taken      time.Time // before the replica's transaction began
+	read       bool      // a read has run on the replica, and with it the snapshot was taken
 	// state are the statements that made the transaction what it is (SET LOCAL,
 	// savepoints), which a move to the primary must not lose.
 	state []stateStatement
@@ -174,11 +176,12 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 			return err
 		}
 		var err error
+		t.taken = time.Now()
 		// On the context of Begin, as database/sql promises: when that ends, the
 		// transaction is rolled back.
-		tx, err = s.poolFor(r.pooled).BeginTx(r.checking(t.ctx, s), &t.opts)
+		tx, err = s.poolFor(r.pooled).BeginTx(r.checking(t.ctx, s), t.router.optionsFor(&t.opts))
 		if err == nil {
-			err = s.learnIsolation(ctx, tx)
+			err = t.router.learnIsolation(ctx, s, tx)
 		}
 		if err != nil && tx != nil {
 			_ = tx.Rollback()
@@ -207,8 +210,8 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 // learnIsolation asks once what a transaction without an isolation level gets
 // from this server. SHOW takes no snapshot, which a transaction that is
 // REPEATABLE READ by default would keep.
-func (s *server) learnIsolation(ctx context.Context, tx *sql.Tx) error {
-	if s.isolation.Load() != nil {
+func (rt *router) learnIsolation(ctx context.Context, s *server, tx *sql.Tx) error {
+	if s.isolation.Load() != nil || rt.dialect == sqlclass.SQLServer {
 		return nil
 	}
 	var level string
@@ -246,6 +249,9 @@ func (t *readOnlyTx) isolation() string {
 func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Reason, ok bool, err error) {
 	if r = t.again(); r == nil {
 		return nil, 0, true, nil
+	}
+	if t.read && t.router.keepsSnapshot() && t.router.wroteSince(ctx, t.taken) {
+		return r, policy.ReasonBehindSession, false, nil
 	}
 	s, _, reason, err := r.choose(ctx, 0)
 	if refusedByGroup(err) {

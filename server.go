@@ -9,10 +9,10 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 
-	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy/latency"
 	"github.com/readsplit/readsplit/retry"
@@ -83,6 +83,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	// it, also not database/sql's own goroutine, whose context never ends.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if most := s.dialer.asks().dials(); most > 0 {
+		defer time.AfterFunc(most, func() { cancel(errDialTimeout) }).Stop()
+	}
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 
 	if s.balanced() {
@@ -136,13 +139,9 @@ func (s *server) why(ctx, life context.Context, err error) error {
 func (s *server) greet(ctx context.Context, h *heldConn) error {
 	for {
 		before := s.monitor.Look(s.index)
-		text, err := s.manner.put(lsn.ConnectSQL, lsn.BareConnectSQL, func(question string) (string, error) {
-			return askDriver(ctx, h, question)
+		c, err := s.dialer.asks().greet(ctx, func(ctx context.Context, query string) (string, error) {
+			return askDriver(ctx, h, query)
 		})
-		if err != nil {
-			return err
-		}
-		c, err := lsn.ParseConnect(text)
 		if err != nil {
 			return err
 		}
@@ -159,15 +158,18 @@ func (s *server) greet(ctx context.Context, h *heldConn) error {
 
 // askDriver reads the one text that a query of package lsn answers.
 func askDriver(ctx context.Context, h *heldConn, query string) (string, error) {
-	if h.query == nil {
-		return "", fmt.Errorf("readsplit: the driver's connection %T cannot query without preparing", h.conn)
-	}
-	rows, err := h.QueryContext(ctx, query, nil)
+	rows, err := h.queried(ctx, query)
 	if err != nil {
 		return "", err
 	}
+	if rows, ok := rows.(preparedRows); ok {
+		defer rows.free()
+	}
 	dest := make([]driver.Value, len(rows.Columns()))
 	err = rows.Next(dest)
+	if err == io.EOF { //nolint:errorlint // the contract of driver.Rows
+		err = sql.ErrNoRows
+	}
 	if err == nil && len(dest) != 1 {
 		err = fmt.Errorf("readsplit: %d columns, want 1", len(dest))
 	}

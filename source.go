@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"sync/atomic"
+	"net"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -23,23 +23,18 @@ type source struct {
 	saw func(lsn.Sample)
 	// closer is a pool that was opened for the source alone.
 	closer func() error
-	manner manner
-	// clock lets a primary that does not tell its position have one by the clock
-	// (lsn.Clock): there are replicas of which it is stated how far behind they are.
-	clock  *atomic.Bool
-	async  bool      // what the newest sample said
 	key    int       // the process that the server named, see keyPID
+	socket net.Conn  // of conn, where the driver does not let go of it when a context ends
 	opened time.Time // when conn was opened, or was to be renewed and could not be
 	wait   waitConn
 	// dialing is a connection that is being opened; nil: none is.
 	dialing *dialing
+	pause   dialPause
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
 // another server is noticed then, also where the old one still answers.
 const renewEvery = 15 * time.Second
-
-var errNoPosition = errors.New("readsplit: it is a primary that does not tell its position: let its role ask for it, or set Replica.StatedLag where the replicas do not tell theirs either")
 
 // connect reports whether it has opened a connection.
 func (s *source) connect(ctx context.Context) (fresh bool, err error) {
@@ -67,9 +62,12 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	s.drop()
 	s.conn = conn
 	_ = conn.Raw(func(c any) error {
-		s.key = 0
+		s.key, s.socket = 0, nil
 		if c, ok := c.(driver.Conn); ok {
 			s.key = keyPID(c)
+			if s.dialer.asks().dials() > 0 {
+				s.socket = socketOf(c)
+			}
 		}
 		return nil
 	})
@@ -80,11 +78,9 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 func (s *source) Renew() { s.opened = time.Time{} }
 
 func (s *source) ask(ctx context.Context, query string) (string, error) {
+	defer s.patience(ctx)()
 	var text string
 	err := s.conn.QueryRowContext(ctx, query).Scan(&text)
-	if err != nil && !refuses(err) {
-		s.drop()
-	}
 	return text, err
 }
 
@@ -105,12 +101,7 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 	if fresh, err = s.connect(ctx); err != nil {
 		return lsn.Sample{}, fresh, err
 	}
-	began := time.Now()
-	text, err := s.manner.put(lsn.FullSQL, lsn.BareSQL, func(question string) (string, error) {
-		began = time.Now()
-		return s.ask(ctx, question)
-	})
-	if err != nil {
+	if sample, err = s.dialer.asks().sample(ctx, s.ask); err != nil {
 		s.drop()
 		return lsn.Sample{}, fresh, err
 	}
@@ -118,17 +109,7 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 		_ = s.conn.Close()
 		s.conn = nil
 	}
-	sample, err = lsn.ParseSample(text)
-	if err == nil && s.manner.bare() && !sample.InRecovery {
-		if s.clock == nil || !s.clock.Load() {
-			s.drop()
-			return lsn.Sample{}, fresh, errNoPosition
-		}
-		at := lsn.Clock(began)
-		sample.Flush, sample.Insert, sample.Timeline = at, at, lsn.ClockTimeline
-	}
-	s.async = sample.AsyncCommit
-	if err == nil && s.saw != nil {
+	if s.saw != nil {
 		s.saw(sample)
 	}
 	sample.Pooled = pooled(s.key, sample.BackendPID)
@@ -137,15 +118,12 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 
 // Position implements monitor.Source.
 func (s *source) Position(ctx context.Context) (replay lsn.LSN, standby, connected bool, err error) {
-	if s.conn == nil || s.manner.bare() {
-		return 0, false, false, nil // there is nothing to ask for
+	if s.conn == nil {
+		return 0, false, false, nil
 	}
-	text, err := s.ask(ctx, lsn.ReplaySQL)
-	if err != nil {
+	if replay, standby, err = s.dialer.asks().position(ctx, s.ask); err != nil {
 		s.drop()
-		return 0, false, true, err
 	}
-	replay, standby, err = lsn.ParseReplay(text)
 	return replay, standby, true, err
 }
 
@@ -154,15 +132,13 @@ func (s *source) Conflicts(ctx context.Context) (c lsn.Conflicts, connected bool
 	if s.conn == nil {
 		return lsn.Conflicts{}, false, nil
 	}
-	var text string
-	if err := s.conn.QueryRowContext(ctx, lsn.ConflictsSQL).Scan(&text); err != nil {
+	if c, err = s.dialer.asks().conflicts(ctx, s.ask); err != nil {
 		if said := interface{ SQLState() string }(nil); ctx.Err() != nil || !errors.As(err, &said) && !errors.Is(err, sql.ErrNoRows) {
 			s.drop() // else the server itself has said no
 		}
 		return lsn.Conflicts{}, true, err
 	}
-	c, err = lsn.ParseConflicts(text)
-	return c, true, err
+	return c, true, nil
 }
 
 // Subscription implements monitor.SubscriptionSource.
@@ -186,24 +162,11 @@ func (s *source) Capture(ctx context.Context) (c lsn.Capture, connected bool, er
 	if s.conn == nil {
 		return lsn.Capture{}, false, nil
 	}
-	if s.manner.bare() {
-		at := lsn.Clock(time.Now())
-		text, err := s.ask(ctx, lsn.BareCaptureSQL)
-		if err == nil && text != "true" {
-			err = errNoPosition
-		}
-		if err != nil {
-			s.drop()
-		}
-		return lsn.Capture{Flush: at, Insert: at, AsyncCommit: s.async}, true, err
-	}
-	text, err := s.ask(ctx, lsn.CaptureSQL)
+	c, same, err := s.dialer.asks().capture(ctx, s.ask)
 	if err != nil {
 		s.drop()
-		return lsn.Capture{}, true, err
 	}
-	c, err = lsn.ParseCapture(text, 0, 0)
-	return c, true, err
+	return c, same, err
 }
 
 // Nudge implements monitor.Source.
@@ -211,7 +174,7 @@ func (s *source) Nudge(ctx context.Context) error {
 	if s.conn == nil {
 		return nil
 	}
-	_, err := s.ask(ctx, lsn.NudgeSQL)
+	err := s.dialer.asks().nudge(ctx, s.ask)
 	if err != nil {
 		s.drop()
 	}

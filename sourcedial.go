@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -22,6 +23,7 @@ type dialing struct {
 	done   chan struct{} // closed when conn and err are there
 	conn   *sql.Conn
 	err    error
+	late   bool // it ended with its time
 	cancel context.CancelFunc
 }
 
@@ -50,11 +52,14 @@ func prepare(ctx context.Context, conn *sql.Conn) {
 func (s *source) open(ctx context.Context) (conn *sql.Conn, fresh bool, err error) {
 	until, bounded := ctx.Deadline()
 	if s.shared || !bounded {
-		conn, err = s.dialer.db.Conn(ctx)
+		conn, err = s.dialer.conn(ctx)
 		return conn, true, err
 	}
 	d := s.dialing
 	if fresh = d == nil; fresh {
+		if !s.pause.over(time.Now()) {
+			return nil, true, errDialPause
+		}
 		d = &dialing{done: make(chan struct{})}
 		var life context.Context
 		life, d.cancel = context.WithTimeout(context.WithoutCancel(ctx), dialTimes*time.Until(until))
@@ -63,9 +68,10 @@ func (s *source) open(ctx context.Context) (conn *sql.Conn, fresh bool, err erro
 			defer close(d.done)
 			defer d.cancel()
 			began := time.Now()
-			if d.conn, d.err = s.dialer.db.Conn(life); d.err == nil && time.Since(began) > dialFar {
+			if d.conn, d.err = s.dialer.conn(life); d.err == nil && s.dialer.engine == nil && time.Since(began) > dialFar {
 				prepare(life, d.conn)
 			}
+			d.late = d.err != nil && s.dialer.asks().dials() > 0 && errors.Is(life.Err(), context.DeadlineExceeded)
 		}()
 	}
 	var quick <-chan *sql.Conn // nil: nothing is tried beside d
@@ -77,6 +83,7 @@ func (s *source) open(ctx context.Context) (conn *sql.Conn, fresh bool, err erro
 	select {
 	case <-d.done:
 		s.dialing = nil
+		s.pause.after(d.late, time.Now())
 		return d.conn, fresh, d.err
 	case conn := <-quick:
 		s.abandon()

@@ -134,6 +134,9 @@ type ServerStatus struct {
 	// from Config.StickyWindow; Lag and Position are what is stated, and not proven.
 	NoPosition bool
 	StatedLag  time.Duration
+	// NoPositionWhy is why a replica with NoPosition, or the primary, tells none, where
+	// that is known: on SQL Server, for people.
+	NoPositionWhy string
 	// CutOff: it has received nothing for two seconds or more, although the primary has
 	// more: the network between them, its slot, its right to connect.
 	CutOff bool
@@ -207,6 +210,7 @@ func (rt *router) status() Status {
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
+	st.Primary.NoPositionWhy = rt.primarySilence()
 	if rt.follow != nil {
 		st.Failover = rt.follow.watch.Status()
 		st.Primary.Host = st.Failover.Primary
@@ -229,7 +233,7 @@ func (rt *router) status() Status {
 			Reads: s.reads.Load(), InFlight: s.inFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
 		if rs.Lag, rs.LagKnown = r.Lag(now); r.NoPosition {
-			rs.StatedLag = r.StatedLag
+			rs.StatedLag, rs.NoPositionWhy = r.StatedLag, silenceOf(s.dialer.asks())
 		}
 		if r.Balanced {
 			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()

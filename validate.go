@@ -69,6 +69,7 @@ func (c Config) validate() error {
 	if err := c.PrimaryBudget.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.PrimaryBudget: %w", err))
 	}
+	v.sqlServer(c)
 	if c.Instances < 0 {
 		v.add("Config.Instances is %d: it must be how many processes share the servers, 1 or more (0 means 1)", c.Instances)
 	}

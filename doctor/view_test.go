@@ -383,6 +383,11 @@ func TestEveryKindIsFound(t *testing.T) {
 		_, findings := sqlServer{}.examine(context.Background(), c.topology())
 		note(findings)
 	}
+	for _, c := range sqlGroupCases {
+		v := sqlGroup(t)
+		c.harm(t, v, v.all[0], v.all[1])
+		note(v.judge())
+	}
 	note([]Finding{badDSN("x")})
 	_, mixed := kindOf(Topology{Primary: Server{DSN: "host=pg1"}, Replicas: []Server{{"x", "sqlserver://x"}}})
 	note(mixed)

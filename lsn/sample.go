@@ -34,6 +34,10 @@ type Sample struct {
 	// Flush and Insert are a primary's positions; 0 on a standby. Insert is
 	// corrected at page edges (see [LSN.RecordEnd]).
 	Flush, Insert LSN
+	// End, unless 0, is what no server of this history is beyond, where that is not
+	// Insert: a secondary of SQL Server may have redone a commit that its primary still
+	// waits with, because of another secondary.
+	End LSN
 	// Timeline is, on a primary, the timeline that it writes.
 	Timeline uint32
 	// ReceivedTimeline is the timeline that a standby streams; 0 when no
@@ -112,6 +116,7 @@ func ParseSample(text string) (Sample, error) {
 // Capture is a primary's position at one moment.
 type Capture struct {
 	Flush, Insert LSN // Insert is corrected at page edges
+	End           LSN // as in Sample
 	AsyncCommit   bool
 }
 

@@ -45,7 +45,7 @@ type primary struct {
 	// Guarded by Monitor.mu.
 	history  lsn.History
 	marks    marks
-	insert   lsn.LSN
+	insert   lsn.LSN   // that no replica of this history is beyond
 	insertAt time.Time // when the question that brought insert was sent
 	flush    lsn.LSN
 	margin   time.Duration
@@ -195,7 +195,7 @@ func (m *Monitor) samplePrimary() {
 	m.primary.block, m.primary.segment, m.primary.async = s.BlockSize, s.SegmentSize, s.AsyncCommit
 	m.gotPrimary(capture{
 		n: n, started: began, ended: time.Now(), history: s.History(),
-		flush: s.Flush, insert: s.Insert, async: s.AsyncCommit || m.async.Load(),
+		flush: s.Flush, insert: s.Insert, end: max(s.Insert, s.End), async: s.AsyncCommit || m.async.Load(),
 	}, &s)
 }
 
@@ -233,10 +233,12 @@ func (m *Monitor) capture() {
 		m.samplePrimary()
 	default:
 		m.primary.lastStart = began
+		insert := text.Insert.RecordEnd(m.primary.block, m.primary.segment)
 		m.gotPrimary(capture{
 			n: n, started: began, ended: time.Now(), history: history,
 			flush:  text.Flush,
-			insert: text.Insert.RecordEnd(m.primary.block, m.primary.segment),
+			insert: insert,
+			end:    max(insert, text.End),
 			async:  text.AsyncCommit || m.primary.async || m.async.Load(),
 		}, nil)
 	}
@@ -258,8 +260,8 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 		p.nudged, p.lastFlush = 0, 0
 		m.want = want{}
 	}
-	if c.insert > p.insert || p.insertAt.IsZero() {
-		p.insert = c.insert
+	if c.end > p.insert || p.insertAt.IsZero() {
+		p.insert = c.end
 	}
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)

@@ -141,7 +141,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 		"KeepServer", "Held", // slow; Held means nothing without
 		"TryEjected", "Random", "Affinity", // what is settled is asked of the rules
 		"Statement", "PreferPrimary", "Withheld", // decided before
-		"Pending", "Unsure", "Foreign", // decided before
+		"Pending", "Unsure", "Foreign", "Sticky", // decided before
 		"LastWrite", "Wrote", "Waited", // policies, and how long to wait
 		"Zone", "Ticket", // who is offered
 	}, fields(policy.Query{}))

@@ -68,6 +68,9 @@ type Query struct {
 	Unsure bool
 	// Foreign says that the session's position belongs to another history.
 	Foreign bool
+	// Sticky says that the session wrote a moment ago, on a database whose positions
+	// alone are not trusted.
+	Sticky bool
 	// LastWrite is when the session last wrote; zero: never.
 	LastWrite time.Time
 	// Wrote says that this request has written.

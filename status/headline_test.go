@@ -162,6 +162,7 @@ func TestStates(t *testing.T) {
 		func(s *readsplit.ServerStatus) { s.Drained = true },
 		func(s *readsplit.ServerStatus) { s.EjectedUntil = midnight.Add(1) },
 		func(s *readsplit.ServerStatus) { s.NoPosition = true },
+		func(s *readsplit.ServerStatus) { s.NoPosition, s.NoPositionWhy = true, "no permission" },
 		func(s *readsplit.ServerStatus) { s.CutOff = true },
 		func(s *readsplit.ServerStatus) { s.LagKnown = false },
 		func(s *readsplit.ServerStatus) { s.Lag = time.Second },

@@ -55,6 +55,10 @@ func state(s *readsplit.ServerStatus, primary, elected bool, now time.Time) (wor
 		return stateEjected, Warn, "It answers probes, but reads failed there one after the other: it is left alone for a while. Look at its log."
 	case s.Balanced:
 		return stateBalanced, Good, "The name answers as several servers: each read that asks for something finds out on its own connection what it is shown. Give each server a name of its own in Config.Replicas if you can."
+	case s.NoPosition && s.StatedLag == 0 && s.NoPositionWhy != "":
+		return stateUnproven, Warn, "It tells no position (" + s.NoPositionWhy + "): only AnyReplica and Stale are served there. Let positions be read (docs/sqlserver.md), or set Config.SQLServer.Marker or Replica.StatedLag."
+	case s.NoPosition && s.NoPositionWhy != "":
+		return stateStated, Good, "It tells no position (" + s.NoPositionWhy + "): how old it is rests on Replica.StatedLag, and for Config.StickyWindow after a write its session reads from the primary."
 	case s.NoPosition && s.StatedLag == 0:
 		return stateUnproven, Warn, "It does not tell its replay position: only AnyReplica and Stale are served there. Let its role ask for it (GRANT EXECUTE on pg_last_wal_replay_lsn() and its like), or set Replica.StatedLag."
 	case s.NoPosition:

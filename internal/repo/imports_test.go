@@ -20,7 +20,7 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "groups", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "groups", "internal/conflicts", "internal/connstring", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
@@ -70,19 +70,27 @@ var imports = map[string][]string{
 	// The page shows the plugin's state from outside.
 	"status": {"github.com/readsplit/readsplit", "discover", "failover", "observe", "overload", "policy"},
 	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
-	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
-	"cmd/readsplit": {"doctor"},
+	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "internal/connstring", "lsn", "overload"},
+	"cmd/readsplit": {"doctor", "github.com/microsoft/go-mssqldb"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
+	// A double of SQL Server, of the standard library alone: the wire and the engine know values, and nothing of servers.
+	"testenv/tdsenv":                 {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tds", "testenv/tdsenv/internal/tsql"},
+	"testenv/tdsenv/internal/sqlval": {},
+	"testenv/tdsenv/internal/tsql":   {"testenv/tdsenv/internal/sqlval"},
+	"testenv/tdsenv/internal/engine": {"testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tsql"},
+	"testenv/tdsenv/internal/tds":    {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval"},
 	// Which statements replay keeps cancelling: hashes and times.
 	"internal/conflicts": {},
 	// A standby of PostgreSQL 19, played for tests over an older one.
 	"internal/waitdouble": {"github.com/jackc/pgx/v5"},
 	// What dialectors keep in their configuration.
 	"internal/dialect": {"gorm.io/gorm"},
+	// Connection strings are texts.
+	"internal/connstring": {},
 	// A DNS server for tests.
 	"internal/dnsdouble": {},
 	// Tests alone, of everything from outside.

@@ -235,7 +235,7 @@ var All = []Mutant{
 		Name:    "dead-connection-acknowledges",
 		Mistake: "what is under way on a connection to the old primary is waited for, and its acknowledgement counts",
 		Edits: []Edit{
-			{"followtx.go", "if h.netConn == nil {", "if h.netConn == nil || h.follows {"},
+			{"followtx.go", "if h.netConn != nil {", "if h.netConn != nil && !h.follows {"},
 			{"followtx.go", "if err == nil && h.follows && h.dead.Load() {", "if err == nil && h.follows && h.netConn == nil {"},
 			{"followtx.go", "if t.h.dead.Load() {", "if t.h.dead.Load() && t.h.netConn == nil {"},
 		},
