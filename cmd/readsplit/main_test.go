@@ -20,8 +20,6 @@ import (
 const (
 	nobody    = "host=127.0.0.1 port=1 dbname=shop user=shop password=hidden application_name=shop sslmode=disable"
 	summaryOf = "0 problems, 0 warnings, 0 notices; 2 of 2 servers answered, "
-	// What nobody connects to.
-	replica2 = "ag2=sqlserver://shop:hidden@ag2?database=shop&ApplicationIntent=ReadOnly"
 )
 
 func call(t *testing.T, environ []string, args ...string) (code int, out, errs string) {

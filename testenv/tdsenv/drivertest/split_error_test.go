@@ -21,21 +21,21 @@ func TestErrorsOfSecondaries(t *testing.T) {
 	db := split(t, c, func(cfg *readsplit.Config) { cfg.Health.Strikes, cfg.StickyWindow = 1000, time.Hour })
 	ctx := session(t)
 	for _, number := range []int32{976, 979, 982, 983, 988, 4221, 921, 922, 3947, 3948, 1219, 3961, 1205, 1222, 3980, 3988, 978, 916, 208} {
-		until(t, db.DB, ctx, policy.ReasonCaughtUp)
+		until(t, ctx, db.DB, policy.ReasonCaughtUp)
 		undo, err := c.Replica(0).FailNext(limit(t), tdsenv.Failure{Match: "@@SERVERNAME AS", Number: number})
 		require.NoError(t, err)
 		// A statement of its own: one that replay cancels again and again stays away.
-		server, reason := readByQuery(t, db.DB, ctx, fmt.Sprintf("SELECT @@SERVERNAME AS after%d", number))
+		server, reason := readByQuery(t, ctx, db.DB, fmt.Sprintf("SELECT @@SERVERNAME AS after%d", number))
 		require.Equal(t, c.Primary().Name(), server, "%d: %v", number, reason)
 		require.NoError(t, undo())
 	}
-	until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	_, err := c.Replica(0).FailNext(limit(t), tdsenv.Failure{Match: "@@SERVERNAME", Number: 3906})
 	require.NoError(t, err)
-	server, reason := readBy(t, db.DB, ctx)
+	server, reason := readBy(t, ctx, db.DB)
 	require.Equal(t, c.Primary().Name(), server)
 	require.Equal(t, policy.ReasonRefusedByReplica, reason)
-	_, reason = readBy(t, db.DB, ctx)
+	_, reason = readBy(t, ctx, db.DB)
 	require.Equal(t, policy.ReasonStickyWindow, reason, "it counts as a write")
 	require.EqualValues(t, 1, db.plugin.Status().Refused)
 }
@@ -45,7 +45,7 @@ func TestSeveredConnections(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
 	db := split(t, c, nil)
 	ctx := session(t)
-	until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	const many = 8
 	done := make(chan error, many)
 	for range many {
@@ -62,7 +62,7 @@ func TestSeveredConnections(t *testing.T) {
 		var name string
 		require.NoError(t, db.WithContext(ctx).Raw("SELECT @@SERVERNAME").Scan(&name).Error, i)
 	}
-	require.Equal(t, c.Replica(0).Name(), until(t, db.DB, ctx, policy.ReasonCaughtUp))
+	require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
 }
 
 // Savepoints, OUTPUT and locking hints are what they are on SQL Server.
@@ -71,7 +71,7 @@ func TestStatements(t *testing.T) {
 	db := split(t, c, nil)
 	reads := func(query string) policy.Reason {
 		ctx := session(t)
-		until(t, db.DB, ctx, policy.ReasonCaughtUp)
+		until(t, ctx, db.DB, policy.ReasonCaughtUp)
 		var found []note
 		tx := db.WithContext(ctx).Raw(query).Scan(&found)
 		require.NoError(t, tx.Error, query)
@@ -113,10 +113,10 @@ func TestToken(t *testing.T) {
 	joined.Join(token)
 	there := readsplit.WithSession(context.Background(), joined)
 	for time.Since(began) < window/2 {
-		if _, reason := readBy(t, b.DB, there); time.Since(began) < window {
+		if _, reason := readBy(t, there, b.DB); time.Since(began) < window {
 			require.Contains(t, []policy.Reason{policy.ReasonUnsure, policy.ReasonStickyWindow}, reason)
 		}
 	}
-	until(t, b.DB, there, policy.ReasonCaughtUp)
+	until(t, there, b.DB, policy.ReasonCaughtUp)
 	require.GreaterOrEqual(t, time.Since(began), window)
 }

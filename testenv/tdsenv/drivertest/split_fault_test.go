@@ -78,17 +78,17 @@ func TestMaxLag(t *testing.T) {
 		cfg.MaxLag, cfg.MaxSampleAge, cfg.StickyWindow = 2*time.Second, 20*time.Second, 30*time.Second
 	})
 	reader := session(t)
-	until(t, db.DB, reader, policy.ReasonCaughtUp)
+	until(t, reader, db.DB, policy.ReasonCaughtUp)
 	undo, err := c.Replica(0).Suspend(limit(t))
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "one"}).Error)
-	require.Equal(t, c.Primary().Name(), until(t, db.DB, reader, policy.ReasonLagUnknown), "a secondary that is suspended proves nothing")
+	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagUnknown), "a secondary that is suspended proves nothing")
 	require.NoError(t, undo())
-	require.Equal(t, c.Replica(0).Name(), until(t, db.DB, reader, policy.ReasonCaughtUp))
+	require.Equal(t, c.Replica(0).Name(), until(t, reader, db.DB, policy.ReasonCaughtUp))
 	_, err = c.Replica(0).PauseRedo(limit(t))
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "two"}).Error)
-	require.Equal(t, c.Primary().Name(), until(t, db.DB, reader, policy.ReasonLagging))
+	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagging))
 }
 
 // After a change of primary a session's position is of another history, and what it wrote
@@ -99,7 +99,7 @@ func TestSessionsAfterFailover(t *testing.T) {
 	ctx := session(t)
 	n := note{Text: "before"}
 	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-	until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	next := c.Replica(0)
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
 	require.NoError(t, c.Failover(limit(t), next))
@@ -117,7 +117,7 @@ func TestSessionsAfterFailover(t *testing.T) {
 	// The replica that was promoted is not read from any more; the other one is.
 	after := note{Text: "after"}
 	require.Eventually(t, func() bool { return db.WithContext(ctx).Create(&after).Error == nil }, 30*time.Second, 5*time.Millisecond)
-	server := until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	server := until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	require.NotEqual(t, next.Name(), server)
 	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", after.ID).Count(&found).Error)
 	require.EqualValues(t, 1, found)
@@ -140,14 +140,14 @@ func TestNoPermission(t *testing.T) {
 			ctx := session(t)
 			n := note{Text: "mine"}
 			if stated == 0 {
-				until(t, db.DB, ctx, policy.ReasonNoPosition)
-				until(t, db.DB, readsplit.AnyReplica(ctx), policy.ReasonAnyReplica)
+				until(t, ctx, db.DB, policy.ReasonNoPosition)
+				until(t, readsplit.AnyReplica(ctx), db.DB, policy.ReasonAnyReplica)
 			} else {
-				until(t, db.DB, ctx, policy.ReasonStatedLag)
+				until(t, ctx, db.DB, policy.ReasonStatedLag)
 				began := time.Now()
 				require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-				sticks(t, db.DB, ctx, began)
-				until(t, db.DB, ctx, policy.ReasonStatedLag)
+				sticks(t, ctx, db.DB, began)
+				until(t, ctx, db.DB, policy.ReasonStatedLag)
 			}
 			said := 0
 			for _, line := range db.log.all() {
@@ -193,14 +193,14 @@ func TestMarker(t *testing.T) {
 	require.NoError(t, err)
 	db := split(t, c, func(cfg *readsplit.Config) { cfg.SQLServer.Marker = "dbo.marker" })
 	ctx := session(t)
-	until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	n := note{Text: "mine"}
 	undo, err := c.Replica(0).PauseRedo(limit(t))
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-	require.Equal(t, c.Primary().Name(), until(t, db.DB, ctx, policy.ReasonBehindSession))
+	require.Equal(t, c.Primary().Name(), until(t, ctx, db.DB, policy.ReasonBehindSession))
 	require.NoError(t, undo())
-	require.Equal(t, c.Replica(0).Name(), until(t, db.DB, ctx, policy.ReasonCaughtUp))
+	require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
 	var found int64
 	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found).Error)
 	require.EqualValues(t, 1, found)
@@ -219,11 +219,11 @@ func TestListener(t *testing.T) {
 				cfg.MaxSampleAge, cfg.StickyWindow = 500*time.Millisecond, window
 			})
 			ctx := session(t)
-			until(t, db.DB, ctx, policy.ReasonStatedLag)
+			until(t, ctx, db.DB, policy.ReasonStatedLag)
 			began := time.Now()
 			require.NoError(t, db.WithContext(ctx).Create(&note{Text: "mine"}).Error)
-			sticks(t, db.DB, ctx, began)
-			until(t, db.DB, ctx, policy.ReasonStatedLag)
+			sticks(t, ctx, db.DB, began)
+			until(t, ctx, db.DB, policy.ReasonStatedLag)
 			require.True(t, db.plugin.Status().Replicas[0].NoPosition)
 			require.Equal(t, "its name leads to several servers", db.plugin.Status().Replicas[0].NoPositionWhy)
 			require.False(t, db.plugin.Status().Replicas[0].Balanced)
@@ -255,7 +255,7 @@ func TestWritableReplica(t *testing.T) {
 	db := split(t, c, func(cfg *readsplit.Config) {
 		cfg.Replicas = []readsplit.Replica{{Name: "SQL1 again", Dialector: sqlserver.Open(c.Primary().ReadOnlyDSN())}}
 	})
-	until(t, db.DB, session(t), policy.ReasonNotAStandby)
+	until(t, session(t), db.DB, policy.ReasonNotAStandby)
 	require.Eventually(t, func() bool {
 		for _, line := range db.log.all() {
 			if strings.Contains(line, "SQL1 again") && strings.Contains(line, "takes writes") {
@@ -275,15 +275,15 @@ func TestReplicaLost(t *testing.T) {
 			c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
 			db := split(t, c, func(cfg *readsplit.Config) { cfg.SampleTimeout = 500 * time.Millisecond })
 			ctx := session(t)
-			until(t, db.DB, ctx, policy.ReasonCaughtUp)
+			until(t, ctx, db.DB, policy.ReasonCaughtUp)
 			undo, err := inject(c.Replica(0), limit(t))
 			require.NoError(t, err)
 			for range 20 {
-				server, _ := readBy(t, db.DB, ctx)
+				server, _ := readBy(t, ctx, db.DB)
 				require.Equal(t, c.Primary().Name(), server)
 			}
 			require.NoError(t, undo())
-			require.Equal(t, c.Replica(0).Name(), until(t, db.DB, ctx, policy.ReasonCaughtUp))
+			require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
 		})
 	}
 }
@@ -293,7 +293,7 @@ func TestReadOnlyTransaction(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
 	db := split(t, c, nil)
 	ctx := session(t)
-	until(t, db.DB, ctx, policy.ReasonCaughtUp)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
 	var server string
 	var found int64
 	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {

@@ -33,7 +33,7 @@ func TestListenerRoutesToItself(t *testing.T) {
 	require.Eventually(t, func() bool { return loops() > 0 }, limitFor, tick, "the driver follows the listener")
 	quiet, counted := time.Now(), loops()
 	require.Eventually(t, func() bool {
-		server, _ := readBy(t, db.DB, session(t)) // so that servers are asked as often as they are in use
+		server, _ := readBy(t, session(t), db.DB) // so that servers are asked as often as they are in use
 		require.Equal(t, c.Primary().Name(), server)
 		if n := loops(); n != counted {
 			quiet, counted = time.Now(), n
@@ -42,5 +42,5 @@ func TestListenerRoutesToItself(t *testing.T) {
 	}, limitFor, tick, "nobody logs in for a while")
 	require.False(t, db.plugin.Status().Replicas[0].Up)
 	require.NoError(t, undo())
-	require.Equal(t, "SQL2", until(t, db.DB, session(t), policy.ReasonCaughtUp))
+	require.Equal(t, "SQL2", until(t, session(t), db.DB, policy.ReasonCaughtUp))
 }

@@ -81,12 +81,12 @@ func split(t *testing.T, c *tdsenv.Cluster, change func(*readsplit.Config)) *spl
 const window = 700 * time.Millisecond
 
 // readBy reads who serves the reads of a context now, and why.
-func readBy(t *testing.T, db *gorm.DB, ctx context.Context) (server string, reason policy.Reason) {
+func readBy(t *testing.T, ctx context.Context, db *gorm.DB) (server string, reason policy.Reason) {
 	t.Helper()
-	return readByQuery(t, db, ctx, "SELECT @@SERVERNAME")
+	return readByQuery(t, ctx, db, "SELECT @@SERVERNAME")
 }
 
-func readByQuery(t *testing.T, db *gorm.DB, ctx context.Context, query string) (server string, reason policy.Reason) {
+func readByQuery(t *testing.T, ctx context.Context, db *gorm.DB, query string) (server string, reason policy.Reason) {
 	t.Helper()
 	var name string
 	tx := db.WithContext(ctx).Raw(query).Scan(&name)
@@ -97,11 +97,11 @@ func readByQuery(t *testing.T, db *gorm.DB, ctx context.Context, query string) (
 }
 
 // until waits until the reads of a context are served for a reason.
-func until(t *testing.T, db *gorm.DB, ctx context.Context, want policy.Reason) (server string) {
+func until(t *testing.T, ctx context.Context, db *gorm.DB, want policy.Reason) (server string) {
 	t.Helper()
 	var reason policy.Reason
 	require.Eventually(t, func() bool {
-		server, reason = readBy(t, db, ctx)
+		server, reason = readBy(t, ctx, db)
 		return reason == want
 	}, 30*time.Second, 5*time.Millisecond, "want %v, which was %v last", want, &reason)
 	return server
@@ -116,7 +116,7 @@ func session(t *testing.T) context.Context {
 func TestWindowAndPosition(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{})
 	db := split(t, c, nil)
-	until(t, db.DB, session(t), policy.ReasonCaughtUp) // with what was there at the start
+	until(t, session(t), db.DB, policy.ReasonCaughtUp) // with what was there at the start
 	require.Empty(t, db.log.all())
 	for _, r := range c.Replicas() {
 		_, err := r.PauseRedo(limit(t))
@@ -143,7 +143,7 @@ func TestWindowAndPosition(t *testing.T) {
 		require.NotEqual(t, policy.ReasonCaughtUp, reason)
 		return reason == policy.ReasonBehindSession
 	}, 30*time.Second, 5*time.Millisecond)
-	other, _ := readBy(t, db.DB, session(t))
+	other, _ := readBy(t, session(t), db.DB)
 	require.NotEqual(t, c.Primary().Name(), other, "who wrote nothing reads from a replica")
 	require.NoError(t, c.UndoAll())
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
@@ -156,20 +156,20 @@ func TestWindowAndPosition(t *testing.T) {
 func TestWindowOutlastsPosition(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
 	db := split(t, c, func(cfg *readsplit.Config) { cfg.StickyWindow = time.Hour })
-	until(t, db.DB, session(t), policy.ReasonCaughtUp)
+	until(t, session(t), db.DB, policy.ReasonCaughtUp)
 	ctx := session(t)
 	require.NoError(t, db.WithContext(ctx).Create(&note{Text: "mine"}).Error)
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
-	server, reason := readBy(t, db.DB, ctx)
+	server, reason := readBy(t, ctx, db.DB)
 	require.Equal(t, policy.ReasonStickyWindow, reason)
 	require.Equal(t, c.Primary().Name(), server)
 }
 
 // sticks reads, and requires that it is on the primary if the window of a write that
 // began then is not over.
-func sticks(t *testing.T, db *gorm.DB, ctx context.Context, began time.Time) {
+func sticks(t *testing.T, ctx context.Context, db *gorm.DB, began time.Time) {
 	t.Helper()
-	if _, reason := readBy(t, db, ctx); time.Since(began) < window {
+	if _, reason := readBy(t, ctx, db); time.Since(began) < window {
 		require.Equal(t, policy.ReasonStickyWindow, reason)
 	}
 }
