@@ -239,7 +239,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonParent, nil
 	}
 	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
-	r.waited = q.Waited
+	r.waited = max(q.Waited, q.Spent)
 	shadowed := rt.plugin.shadowed()
 	if shadowed && d.Target == policy.Refuse {
 		err = nil // the primary says by itself that it cannot be reached
@@ -329,7 +329,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		}
 		q.at = rt.demand(ctx, m, &q.Query, deadline)
 		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending {
+		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending && !q.Ahead {
 			rt.demandRecent(ctx, q, now, deadline)
 		}
 		snap, now = rt.monitor.Snapshot(), time.Now()
@@ -356,7 +356,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 					return d, snap, nil
 				}
 			}
-			if rt.needsClaims(q) {
+			if rt.needsClaims(q) && !q.Ahead {
 				rt.demandSeen(ctx, l, s, q, deadline)
 				snap, now = rt.monitor.Snapshot(), time.Now()
 			}
@@ -388,7 +388,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 				return d, snap, nil
 			}
 		case policy.ToPrimary:
-			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
+			if !q.Ahead && (d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired) {
 				if !refreshed && ctx.Err() == nil {
 					if refreshed = true; rt.refresh(ctx, q, snap, now, deadline) {
 						snap, now = rt.monitor.Snapshot(), time.Now()

@@ -150,6 +150,9 @@ func (d *Decider) columnsFor(in *input) (scan, bool) {
 		s.need = q.Need.LSN
 		ok = ok && s.need != 0 && q.Need.History == c.history
 	}
+	if q.Ahead && q.Mode != AnyReplica {
+		s.need = math.MaxUint64
+	}
 	return s, ok && s.slow < farthest
 }
 

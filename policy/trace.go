@@ -196,6 +196,8 @@ func (in *input) lagDetail(r *Replica) string {
 
 func (in *input) positionDetail(r *Replica) string {
 	switch {
+	case in.q.Ahead && in.q.Mode != AnyReplica && !r.standsIn():
+		return "written a moment ago, no replica is likely to have it in time"
 	case in.q.Need.Zero():
 		return "nothing needed"
 	case in.q.Mode == AnyReplica:
