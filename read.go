@@ -264,6 +264,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	}
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
+		rt.advise(m, d.Reason)
 		hold(m, rt.heldPrimary)
 		return nil, 0, r.unfitReason(d.Reason), nil
 	}
@@ -375,6 +376,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			// order without its lines.
 			q.Only = parent.at.index + 1
 		}
+		q.NeedAt = q.at
 		d := rt.ruling(&q.Query, snap, now)
 		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {

@@ -134,7 +134,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 		"Generation", "BehindBytes", // not for the rules of the core
 	}, fields(policy.Replica{}))
 	assert.ElementsMatch(t, []string{
-		"Mode", "AtMost", "Need", "Ahead", // the bounds of a scan
+		"Mode", "AtMost", "Need", "NeedAt", "Ahead", // the bounds of a scan
 		"Group", "Exclude", "Failed", // asked of the rules
 		"Monotonic",          // of logical replicas, which are odd
 		"Only",               // one replica is looked at

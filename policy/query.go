@@ -61,6 +61,8 @@ type Query struct {
 
 	// Need is the position that the read's session must see; zero: none.
 	Need lsn.Position
+	// NeedAt is when the primary was known to have it; zero: now.
+	NeedAt time.Time
 	// Pending says that the session wrote and that no position covering the
 	// write is known yet: no replica can be proven to show it.
 	Pending bool

@@ -215,5 +215,5 @@ func (in *input) positionDetail(r *Replica) string {
 	case r.Paused:
 		return at + ", replay paused"
 	}
-	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(r.CatchUp), short(in.left))
+	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(in.remains(r.CatchUp)), short(in.left))
 }

@@ -76,6 +76,19 @@ func shows(q *policy.Query, r *policy.Replica) bool {
 			r.Applied.History == q.Need.History && r.Applied.LSN >= q.Need.LSN
 }
 
+// late is how long it takes until somebody is there who needs all in all so long, and an
+// eighth of what has passed for not knowing exactly.
+func late(q *policy.Query, takes time.Duration, now time.Time) time.Duration {
+	since := now.Sub(q.NeedAt)
+	if since < 0 {
+		return takes
+	}
+	if takes < since {
+		takes = since
+	}
+	return takes - since + since/8
+}
+
 // WaitMayHelp reports whether replica i lacks nothing but the session's own
 // writes, and whether its recent pace says that it will have them in time.
 func WaitMayHelp(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time) bool {
@@ -84,5 +97,5 @@ func WaitMayHelp(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i in
 	behind := r.Applied.LSN > 0 && r.Applied.History != (lsn.History{}) &&
 		r.Applied.History == q.Need.History && r.Applied.LSN < q.Need.LSN
 	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind && !r.NoPosition && !q.Ahead &&
-		left > 0 && r.CatchUp <= left && !r.Paused
+		left > 0 && !r.Paused && (r.CatchUp <= left && q.NeedAt.IsZero() || !q.NeedAt.IsZero() && late(q, r.CatchUp, now) <= left)
 }
