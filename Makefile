@@ -14,9 +14,10 @@ JOURNEYS ?=
 PLUGIN   ?= readsplit
 WEBSHOP  ?=
 
-# For make regions and make scale: flags, see -help of each.
+# For make regions, make scale and make share: flags, see -help of each.
 REGIONS ?=
 SCALE   ?=
+SHARE   ?=
 
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
@@ -50,6 +51,8 @@ help:
 	@echo '                 (REGIONS="-only readsplit -for 5s" only prints; -away, -behind for other distances)'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
+	@echo 'make share       how many reads replicas serve, by what is written and how far they are behind; makes docs/share.md'
+	@echo '                 (SHARE=-short only prints, in ten seconds; SHARE="-writes 500 -behind 2ms" for one line)'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -141,6 +144,14 @@ regions: deps
 	@go run ./internal/regions -pg $(PG) -page docs/regions.md $(REGIONS)
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
+
+# Who serves own reads, on paper and on real servers (docs/share.md).
+.PHONY: share
+share: deps
+ifeq ($(SHARE),)
+	@READSPLIT_SHARE_PAGE=docs/share.md go test -count=1 -run '^TestShareOnPaper$$' .
+endif
+	@go run ./internal/share -pg $(PG) -page docs/share.md $(SHARE)
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels

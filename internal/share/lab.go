@@ -41,7 +41,7 @@ func (l *lab) furnish(ctx context.Context) (err error) {
 	if err = l.cluster.CreateDatabase(ctx, database); err != nil {
 		return err
 	}
-	if l.plain, err = l.open(nil); err != nil {
+	if l.plain, err = l.open(nil, logger.Discard); err != nil {
 		return err
 	}
 	if err = l.plain.Exec("CREATE TABLE users (id int PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50)").Error; err != nil {
@@ -64,8 +64,8 @@ func (l *lab) close() error {
 }
 
 // open opens the primary, with the plugin unless that is nil.
-func (l *lab) open(plugin *readsplit.Plugin) (*gorm.DB, error) {
-	db, err := gorm.Open(postgres.Open(l.cluster.Primary().DSNFor(database)), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true})
+func (l *lab) open(plugin *readsplit.Plugin, log logger.Interface) (*gorm.DB, error) {
+	db, err := gorm.Open(postgres.Open(l.cluster.Primary().DSNFor(database)), &gorm.Config{Logger: log, SkipDefaultTransaction: true})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (l *lab) open(plugin *readsplit.Plugin) (*gorm.DB, error) {
 	if plugin == nil {
 		return db, nil
 	}
-	return db, errors.Join(db.Use(plugin))
+	return db, db.Use(plugin)
 }
 
 // replicas are both, as the plugin is told of them.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/observe"
@@ -21,7 +22,9 @@ type cell struct {
 	sessions bool
 	length   time.Duration
 	reads    int // a second
+	least    int // reads, however long that takes
 	warm     time.Duration
+	edit     func(*readsplit.Config) // nil: the defaults
 }
 
 // load is a cell while it runs.
@@ -51,14 +54,19 @@ type person struct {
 // measure runs c on a database of its own opening, with the plugin's defaults.
 func (l *lab) measure(ctx context.Context, c cell) (got *result, err error) {
 	x := &load{cell: c, lab: l, people: make([]person, l.users), stop: make(chan struct{}), got: newResult(c)}
-	plugin := readsplit.New(readsplit.Config{Replicas: l.replicas(), Observers: []any{x}})
-	if x.db, err = l.open(plugin); err != nil {
+	cfg := readsplit.Config{Replicas: l.replicas(), Observers: []any{x}}
+	if c.edit != nil {
+		c.edit(&cfg)
+	}
+	plugin := readsplit.New(cfg)
+	log := &warnings{Interface: logger.Discard}
+	if x.db, err = l.open(plugin, log); err != nil {
 		return nil, err
 	}
 	defer func() {
-		pool, perr := l.plain.DB()
-		if p, e := x.db.DB(); e == nil && p != pool {
-			perr = errors.Join(perr, plugin.Close(context.Background()), p.Close())
+		pool, perr := x.db.DB()
+		if perr == nil {
+			perr = errors.Join(plugin.Close(context.Background()), pool.Close())
 		}
 		err = errors.Join(err, perr)
 	}()
@@ -77,6 +85,9 @@ func (l *lab) measure(ctx context.Context, c cell) (got *result, err error) {
 	began := time.Now()
 	x.counts.Store(true)
 	rest(ctx, c.length)
+	for x.failed.Load() == nil && ctx.Err() == nil && x.counted() < c.least {
+		rest(ctx, 50*time.Millisecond)
+	}
 	x.counts.Store(false)
 	took := time.Since(began)
 	status := plugin.Status()
@@ -84,10 +95,18 @@ func (l *lab) measure(ctx context.Context, c cell) (got *result, err error) {
 	x.done.Wait()
 	x.got.written = float64(x.total.Load()) / took.Seconds()
 	x.got.captures = float64(status.Captures-before) / took.Seconds()
+	x.got.advised, x.got.said = plugin.Status().SessionsWouldHelp, log.about("WithSession")
 	if failed := x.failed.Load(); failed != nil {
-		return nil, fmt.Errorf("%v: %w", c, *failed)
+		return nil, fmt.Errorf("%d writes/s: %w", c.writes, *failed)
 	}
 	return x.got, nil
+}
+
+// counted is how many reads were counted.
+func (x *load) counted() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.got.took)
 }
 
 func rest(ctx context.Context, d time.Duration) {

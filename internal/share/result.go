@@ -16,9 +16,11 @@ type result struct {
 	captures float64 // questions to the primary for its position, a second
 	replica  int     // reads on replicas
 	reasons  map[policy.Reason]int
-	waited   int // reads that waited for a position or a replica
-	vain     int // of those, on the primary in the end
-	missing  int // reads that lacked what was acknowledged before
+	waited   int  // reads that waited for a position or a replica
+	vain     int  // of those, on the primary in the end
+	advised  bool // that sessions would help, by Status
+	said     int  // how often the log says so
+	missing  int  // reads that lacked what was acknowledged before
 	took     []time.Duration
 	plain    []time.Duration
 }

@@ -31,7 +31,7 @@ func run(ctx context.Context, o options) error {
 		text += b.table() + "\n"
 	}
 	fmt.Println("written:", o.page)
-	return chart.Write(o.page, "share", text, plot(o, blocks))
+	return chart.Write(o.page, "real", text, plot(o, blocks))
 }
 
 func (l *lab) blocks(ctx context.Context, o options) (all []*block, err error) {
