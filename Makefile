@@ -18,6 +18,9 @@ WEBSHOP  ?=
 REGIONS ?=
 SCALE   ?=
 
+# For make pitfalls: flags, see -help.
+PITFALLS ?=
+
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
 
@@ -38,6 +41,8 @@ help:
 	@echo 'make observed    a shop with metrics, a status page, and Prometheus with the alerts; break servers, and watch'
 	@echo '                 (OBSERVED=-hurry: a minute of the alerts is a second)'
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
+	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
+	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -87,6 +92,11 @@ compare-plain: deps
 demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
+
+.PHONY: pitfalls
+pitfalls: deps
+	@go build -buildvcs=false -o bin/pitfalls ./examples/pitfalls
+	@bin/pitfalls -pg $(PG) -page docs/pitfalls.md $(PITFALLS)
 
 .PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
