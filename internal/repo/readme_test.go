@@ -3,7 +3,6 @@ package repo
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,49 +41,4 @@ func TestReadmeCompiles(t *testing.T) {
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-}
-
-// TestGuaranteesNameTests: each test that docs/guarantees.md names exists.
-func TestGuaranteesNameTests(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guarantees.md"))
-	require.NoError(t, err)
-	var tests strings.Builder
-	require.NoError(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == ".git"):
-			return filepath.SkipDir
-		case !strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		tests.Write(text)
-		return err
-	}))
-	names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
-	require.NotEmpty(t, names)
-	for _, n := range names {
-		//nolint:testifylint // the haystack is too long to print
-		require.True(t, strings.Contains(tests.String(), "func "+n[1]+"("), "docs/guarantees.md names %s, which does not exist", n[1])
-	}
-}
-
-// TestLinksLeadSomewhere: what the pages link to is there.
-func TestLinksLeadSomewhere(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
-	require.NoError(t, err)
-	more, err := filepath.Glob(filepath.Join("..", "..", "docs", "decisions", "*.md"))
-	require.NoError(t, err)
-	pages = append(append(pages, more...), filepath.Join("..", "..", "README.md"))
-	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
-			require.FileExists(t, page)
-			_, err := os.Stat(filepath.Join(filepath.Dir(page), l[1]))
-			require.NoError(t, err, "%s links to %s", page, l[1])
-		}
-	}
 }
