@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -101,13 +102,14 @@ func TestBlocksCompile(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, blocks)
-	exports := exportData(t)
+	from, err := known()
+	require.NoError(t, err)
 	for _, b := range blocks {
 		t.Run(b.String(), func(t *testing.T) {
-			around := surroundings(t, b.page)
+			around := surroundings(t, b.page, from.files)
 			var problems []string
 			for _, shape := range shapes {
-				err := check(shape, b.text, around, exports)
+				err := check(shape, b.text, around, from)
 				if err == nil {
 					return
 				}
@@ -120,18 +122,21 @@ func TestBlocksCompile(t *testing.T) {
 
 // TestBlocksThatDoNotCompile: the check can fail.
 func TestBlocksThatDoNotCompile(t *testing.T) {
-	exports, around := exportData(t), surroundings(t, "docs/none.md")
+	from, err := known()
+	require.NoError(t, err)
+	around := surroundings(t, "docs/none.md", from.files)
 	for name, text := range map[string]string{
-		"a field that does not exist": `readsplit.Config{MaxLags: time.Second}`,
-		"a method that does not":      `err := plugin.Drains(ctx, "pg2")`,
-		"a wrong type":                `ctx = readsplit.AtMost(ctx, "1s")`,
-		"an unknown package":          `nonsense.New()`,
-		"an unknown name":             `fmt.Println(nobodyKnowsThis)`,
-		"no Go":                       `if {`,
+		"a field that does not exist":         `readsplit.Config{MaxLags: time.Second}`,
+		"a method that does not":              `err := plugin.Drains(ctx, "pg2")`,
+		"a wrong type":                        `ctx = readsplit.AtMost(ctx, "1s")`,
+		"an unknown package":                  `nonsense.New()`,
+		"an unknown name":                     `fmt.Println(nobodyKnowsThis)`,
+		"a file with a name that nobody uses": "package main\n\nfunc main() { unused := 1 }\n",
+		"no Go":                               `if {`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, shape := range shapes {
-				require.Error(t, check(shape, text, around, exports), shape.name)
+				require.Error(t, check(shape, text, around, from), shape.name)
 			}
 		})
 	}
@@ -149,17 +154,16 @@ var shapes = []struct{ name, before, after string }{
 }
 
 // harmless are complaints about what a page does on purpose: it introduces a name and
-// leaves its use to the reader.
+// leaves its use to the reader. A file has to be right as it is.
 var harmless = regexp.MustCompile(`^declared and not used|is not used$|^missing return`)
 
 // check type-checks a block in a shape, with what stands around it.
-func check(shape struct{ name, before, after string }, text string, around []ast.Decl, exports map[string]string) error {
-	fset := token.NewFileSet()
+func check(shape struct{ name, before, after string }, text string, around []ast.Decl, from imported) error {
 	after := shape.after
 	if strings.HasPrefix(after, ",") { // a comment may end the block, and has its comma before it
 		text, after = regexp.MustCompile(`(?m)\}(\s*//.*)?$`).ReplaceAllString(strings.TrimSpace(text), "},$1"), after[1:]
 	}
-	f, err := parser.ParseFile(fset, "block.go", shape.before+text+after, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(from.files, "block.go", shape.before+text+after, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
@@ -178,17 +182,17 @@ func check(shape struct{ name, before, after string }, text string, around []ast
 	outside := &ast.File{Name: f.Name, Decls: kept}
 	importPackages(f)
 	importPackages(outside)
-	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	var problems []string
 	conf := types.Config{
-		Importer: importer.ForCompiler(fset, "gc", lookup),
+		Importer: from,
 		Error: func(err error) {
-			if e := err.(types.Error); !harmless.MatchString(e.Msg) && !strings.Contains(e.Msg, "imported and not used") { //nolint:errorlint // go/types wraps nothing
+			e := err.(types.Error) //nolint:errorlint // go/types wraps nothing
+			if shape.before == "" || !harmless.MatchString(e.Msg) {
 				problems = append(problems, e.Error())
 			}
 		},
 	}
-	_, _ = conf.Check("p", fset, []*ast.File{f, outside}, nil)
+	_, _ = conf.Check("p", from.files, []*ast.File{f, outside}, nil)
 	if len(problems) > 0 {
 		return fmt.Errorf("%s", strings.Join(problems, "; "))
 	}
@@ -243,7 +247,7 @@ func importPackages(f *ast.File) {
 
 // surroundings are the declarations of testdata/around for a page; its own file comes
 // first, and hides names of the one for all.
-func surroundings(t *testing.T, page string) (decls []ast.Decl) {
+func surroundings(t *testing.T, page string, files *token.FileSet) (decls []ast.Decl) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, file := range []string{strings.TrimSuffix(filepath.Base(page), ".md") + ".go", "all.go"} {
@@ -251,7 +255,7 @@ func surroundings(t *testing.T, page string) (decls []ast.Decl) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		hidden := map[string]bool{}
 		for _, d := range f.Decls {
@@ -271,10 +275,23 @@ func surroundings(t *testing.T, page string) (decls []ast.Decl) {
 	return decls
 }
 
-// exportData are the files with the types of what the blocks may import, by path. They
+// imported are the types of what blocks may import, and where all of it stands.
+type imported struct {
+	types.Importer
+	files *token.FileSet
+}
+
+// known is read once, since that takes a run of the go command.
+var known = sync.OnceValues(func() (imported, error) {
+	exports, err := listExports()
+	files := token.NewFileSet()
+	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	return imported{importer.ForCompiler(files, "gc", lookup), files}, err
+})
+
+// listExports are the files with the types of what the blocks may import, by path. They
 // are compiled as this test was, which finds them in the build cache.
-func exportData(t *testing.T) map[string]string {
-	t.Helper()
+func listExports() (map[string]string, error) {
 	args := []string{"list", "-e", "-deps", "-export", "-f", `{{if .Export}}{"Path":"{{.ImportPath}}","File":"{{.Export}}"}{{end}}`}
 	if raced {
 		args = append(args, "-race")
@@ -287,15 +304,21 @@ func exportData(t *testing.T) map[string]string {
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
-	require.NoError(t, err, problems.String())
+	if err != nil {
+		return nil, fmt.Errorf("go %v: %w: %s", args, err, &problems)
+	}
 	exports := map[string]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p struct{ Path, File string }
-		require.NoError(t, dec.Decode(&p))
+		if err := dec.Decode(&p); err != nil {
+			return nil, err
+		}
 		exports[p.Path] = p.File
 	}
 	for name, path := range packages {
-		require.NotEmpty(t, exports[path], "%s, which blocks call %s, does not compile: %s", path, name, problems.String())
+		if exports[path] == "" {
+			return nil, fmt.Errorf("%s, which blocks call %s, does not compile: %s", path, name, &problems)
+		}
 	}
-	return exports
+	return exports, nil
 }

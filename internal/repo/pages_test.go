@@ -67,7 +67,6 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if !assert.NoError(t, err, "%s links to %s", page, l[1]) || anchor == "" || !strings.HasSuffix(target, ".md") {
 				continue
 			}
-			//nolint:testifylint // all anchors of a page say little
 			assert.True(t, slices.Contains(anchors(read(t, target)), anchor), "%s links to %s, which has no such heading", page, l[1])
 		}
 	}
@@ -139,7 +138,6 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 		for _, f := range flagged.FindAllStringSubmatch(text, -1) {
 			prefix := map[string]string{"run": "func ", "bench": "func Benchmark"}[f[1]]
-			//nolint:testifylint // the haystack is too long to print
 			assert.True(t, regexp.MustCompile(prefix+`\w*`+f[2]).MatchString(code.String()), "%s runs -%s %s, which finds nothing", page, f[1], f[2])
 		}
 	}
