@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/readsplit/readsplit/internal/chart"
 )
 
 // patience is how long all of it may take on a busy machine.
@@ -64,22 +66,5 @@ func run(ctx context.Context, version, only, page string) (err error) {
 	if page == "" || only != "" {
 		return nil
 	}
-	return write(page, sections)
-}
-
-// first and last are the lines of the page between which the sections stand.
-const first, last = "<!-- shown: make pitfalls -->\n", "<!-- end: pitfalls -->\n"
-
-// write puts the sections between the marks of a page, and leaves the rest as it is.
-func write(page string, sections []string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(text), first)
-	_, after, ok2 := strings.Cut(rest, last)
-	if !ok || !ok2 {
-		return fmt.Errorf("pitfalls: %s lacks the lines %q and %q", page, first, last)
-	}
-	return os.WriteFile(page, []byte(before+first+strings.Join(sections, "\n")+last+after), 0o600)
+	return chart.Write(page, "pitfalls", strings.Join(sections, "\n"), nil)
 }

@@ -54,18 +54,6 @@ func TestPitfalls(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "page.md")
-	require.NoError(t, os.WriteFile(page, []byte("before\n"+first+"old\n"+last+"after\n"), 0o600))
-	require.NoError(t, write(page, []string{"one\n", "two\n"}))
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	require.Equal(t, "before\n"+first+"one\n\ntwo\n"+last+"after\n", string(text))
-
-	require.NoError(t, os.WriteFile(page, []byte("no marks\n"), 0o600))
-	require.ErrorContains(t, write(page, nil), "lacks the lines")
-}
-
 func TestOnlyOneOfThem(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
