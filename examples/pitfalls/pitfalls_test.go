@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/readsplit/readsplit/testenv"
 )
 
 // all is what each pitfall has to show: what goes wrong goes wrong each time, and with
@@ -31,7 +29,6 @@ var all = map[string][]string{
 func TestPitfalls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cluster := testenv.Start(t, settings...)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "pitfalls.md"))
 	require.NoError(t, err)
 	require.Len(t, all, len(pitfalls))

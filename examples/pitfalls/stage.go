@@ -23,17 +23,12 @@ type stage struct {
 	closers  []func(context.Context) error
 }
 
-// settings are those of the servers that all pitfalls share. What autovacuum commits by
-// itself would look like traffic where a quiet primary is the point.
-var settings = []testenv.Option{testenv.Setting("autovacuum", "off")}
-
-// newCluster starts them.
+// newCluster starts the servers that all pitfalls share.
 func newCluster(ctx context.Context, version string) (*testenv.Cluster, error) {
-	cfg := testenv.Config{Version: version}
-	for _, set := range settings {
-		set(&cfg)
-	}
-	return testenv.New(ctx, cfg)
+	return testenv.New(ctx, testenv.Config{Version: version, Settings: map[string]string{
+		// What it commits by itself would look like traffic where a quiet primary is the point.
+		"autovacuum": "off",
+	}})
 }
 
 // run shows a pitfall in a database of its own, and leaves the servers as they were.
