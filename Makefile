@@ -53,6 +53,7 @@ help:
 	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
 	@echo 'make regions     a primary in another region: what a read costs after a write, beside plain GORM; makes docs/regions.md'
 	@echo '                 (REGIONS="-only readsplit -for 5s" only prints; -away, -behind for other distances)'
+	@echo 'make capacity    processor time of statements on primary and replicas, and what replicas add; makes docs/capacity.md'
 	@echo 'make synchronous what synchronous replication and remote_apply cost instead; makes docs/synchronous-replication.md'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
@@ -146,13 +147,16 @@ cluster: deps
 simulate:
 	@go run ./internal/simulate/plots
 
-# Delayed links instead of regions (docs/regions.md), what grows (docs/scale.md), and the
-# servers' own way to current replicas (docs/synchronous-replication.md).
-.PHONY: regions scale synchronous
+# Delayed links instead of regions (docs/regions.md), what grows (docs/scale.md), the
+# servers' own way to current replicas (docs/synchronous-replication.md), and what
+# replicas add (docs/capacity.md).
+.PHONY: regions scale synchronous capacity
 regions: deps
 	@go run ./internal/regions -pg $(PG) -page docs/regions.md $(REGIONS)
 synchronous: deps
 	@go run ./internal/synchronous -pg $(PG) -page docs/synchronous-replication.md
+capacity: deps
+	@go run ./internal/capacity -pg $(PG) -page docs/capacity.md
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +205,6 @@ func TestTestingPage(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	require.Len(t, blocks, 4)
 	for _, b := range blocks {
-		require.True(t, strings.Contains(string(code), b[1]), "not in handler_test.go:\n%s", b[1])
+		require.Contains(t, string(code), b[1])
 	}
 }

@@ -143,3 +143,13 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	require.NotZero(t, named)
 }
+
+// TestIndexHasEveryPage: docs/README.md leads to each page beside it.
+func TestIndexHasEveryPage(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, page := range pages(t) {
+		if name, ok := strings.CutPrefix(page, "docs/"); ok && name != "README.md" && !strings.Contains(name, "/") {
+			assert.Contains(t, index, "]("+name+")", "docs/README.md does not lead to it")
+		}
+	}
+}
