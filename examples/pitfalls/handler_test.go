@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,10 +72,14 @@ func shop(db *gorm.DB) http.Handler {
 	return mux
 }
 
+// databases counts, so that each test, and each run of it, has a name of its own.
+var databases atomic.Int64
+
 // newDatabase opens a database of a test's own on the shared cluster, with the tables
 // in it, and undoes the faults when the test ends.
-func newDatabase(t *testing.T, name string) *gorm.DB {
+func newDatabase(t *testing.T) (db *gorm.DB, name string) {
 	t.Helper()
+	name = fmt.Sprintf("test%d", databases.Add(1))
 	require.NoError(t, cluster.CreateDatabase(t.Context(), name))
 	t.Cleanup(func() { require.NoError(t, cluster.UndoAll()) })
 	db, err := gorm.Open(postgres.Open(cluster.Primary().DSNFor(name)), &gorm.Config{Logger: logger.Discard})
@@ -84,7 +89,7 @@ func newDatabase(t *testing.T, name string) *gorm.DB {
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	require.NoError(t, db.AutoMigrate(&book{}))
 	require.NoError(t, cluster.WaitCaughtUp(t.Context()))
-	return db
+	return db, name
 }
 
 // use installs the plugin as the application does.
@@ -136,8 +141,8 @@ func (b browser) list(t *testing.T) string {
 }
 
 func TestListHasWhatWasJustAdded(t *testing.T) {
-	db := newDatabase(t, "list")
-	use(t, db, "list")
+	db, name := newDatabase(t)
+	use(t, db, name)
 	customer := newBrowser(t, httpsession.Handler(shop(db)))
 	for _, r := range cluster.Replicas() { // they stay in the past
 		_, err := r.PauseReplay(t.Context())
@@ -149,7 +154,7 @@ func TestListHasWhatWasJustAdded(t *testing.T) {
 
 	// The test can fail: no replica has it.
 	for _, r := range cluster.Replicas() {
-		replica, err := gorm.Open(postgres.Open(r.DSNFor("list")), &gorm.Config{Logger: logger.Discard})
+		replica, err := gorm.Open(postgres.Open(r.DSNFor(name)), &gorm.Config{Logger: logger.Discard})
 		require.NoError(t, err)
 		var n int64
 		require.NoError(t, replica.Model(&book{}).Count(&n).Error)
@@ -161,8 +166,8 @@ func TestListHasWhatWasJustAdded(t *testing.T) {
 }
 
 func TestWhereReadsGo(t *testing.T) {
-	db := newDatabase(t, "where")
-	plugin := use(t, db, "where")
+	db, name := newDatabase(t)
+	plugin := use(t, db, name)
 	require.Eventually(t, func() bool { // the first news of the replicas
 		replicas := plugin.Status().Replicas
 		return replicas[0].Up && replicas[1].Up
@@ -179,10 +184,10 @@ func TestWhereReadsGo(t *testing.T) {
 // TestListWithoutReadsplit: what the test of the page is worth. The same shop over
 // dbresolver fails it.
 func TestListWithoutReadsplit(t *testing.T) {
-	db := newDatabase(t, "without")
+	db, name := newDatabase(t)
 	var cfg dbresolver.Config
 	for _, r := range cluster.Replicas() {
-		cfg.Replicas = append(cfg.Replicas, postgres.Open(r.DSNFor("without")))
+		cfg.Replicas = append(cfg.Replicas, postgres.Open(r.DSNFor(name)))
 	}
 	resolver := dbresolver.Register(cfg)
 	require.NoError(t, db.Use(resolver))

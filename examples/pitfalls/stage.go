@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/driver/postgres"
@@ -31,9 +32,12 @@ func newCluster(ctx context.Context, version string) (*testenv.Cluster, error) {
 	}})
 }
 
+// shown counts what was shown, so that no database is there already.
+var shown atomic.Int64
+
 // run shows a pitfall in a database of its own, and leaves the servers as they were.
 func (p pitfall) run(ctx context.Context, cluster *testenv.Cluster) (seen []finding, err error) {
-	s := &stage{cluster: cluster, database: p.name}
+	s := &stage{cluster: cluster, database: fmt.Sprintf("%s_%d", p.name, shown.Add(1))}
 	if err := cluster.CreateDatabase(ctx, s.database); err != nil {
 		return nil, err
 	}

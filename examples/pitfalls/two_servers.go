@@ -34,8 +34,6 @@ type invoice struct {
 	Number  int64
 }
 
-const billing = "two_servers_billing"
-
 func showTwoServers(ctx context.Context, s *stage) ([]finding, error) {
 	covered, err := showHalves(ctx, s)
 	if err != nil {
@@ -104,6 +102,7 @@ func showTwoPrimaries(ctx context.Context, s *stage) ([]finding, error) {
 	if err := s.prepare(ctx, orders); err != nil {
 		return nil, err
 	}
+	billing := s.database + "_billing"
 	if err := s.cluster.CreateDatabase(ctx, billing); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 
 // packages are what the blocks of the pages may use, by the name that they use.
 var packages = map[string]string{
+	"atomic":        "sync/atomic",
 	"catalog":       module + "/catalog",
 	"clause":        "gorm.io/gorm/clause",
 	"context":       "context",

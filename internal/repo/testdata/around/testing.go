@@ -24,7 +24,7 @@ func (browser) post(t *testing.T, title string)
 func (browser) list(t *testing.T) string
 
 func newCluster(ctx context.Context, version string) (*testenv.Cluster, error)
-func newDatabase(t *testing.T, name string) *gorm.DB
+func newDatabase(t *testing.T) (db *gorm.DB, name string)
 func shop(db *gorm.DB) http.Handler
 func use(t *testing.T, db *gorm.DB, name string) *readsplit.Plugin
 func newBrowser(t *testing.T, app http.Handler) browser
