@@ -23,12 +23,12 @@ type office struct {
 
 // open is an application that wants one thing of its replicas: the heavy reads. Whatever is
 // not marked stays on the primary, as it was.
-func open(s servers) (*office, error) {
+func open(s servers, more ...func(c *readsplit.Config)) (*office, error) {
 	db, err := gorm.Open(postgres.Open(s.primary), &gorm.Config{Logger: logger.Default.LogMode(logger.Silent)})
 	if err != nil {
 		return nil, err
 	}
-	plugin := readsplit.New(readsplit.Config{
+	cfg := readsplit.Config{
 		Default: readsplit.PreferPrimary,
 		Replicas: []readsplit.Replica{
 			{Name: "site", Dialector: postgres.Open(s.site)},
@@ -44,7 +44,11 @@ func open(s servers) (*office, error) {
 		}},
 		ConflictGroup: "reports", // what replay cancels on the other replica starts here
 		GuardErrors:   true,      // a write in a report is an error, not a panic
-	})
+	}
+	for _, change := range more {
+		change(&cfg)
+	}
+	plugin := readsplit.New(cfg)
 	return &office{db, plugin}, db.Use(plugin)
 }
 
