@@ -46,7 +46,7 @@ func TestReadmeShowsTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	program, err := os.ReadFile("quickstart.go")
 	require.NoError(t, err)
-	_, code, ok := strings.Cut(string(program), "// Open is all")
+	_, code, ok := strings.Cut(string(program), "// Note is a model")
 	require.True(t, ok)
-	assert.Contains(t, string(page), "```go\n// Open is all"+code+"```\n")
+	assert.Contains(t, string(page), "```go\n// Note is a model"+code+"```\n")
 }

@@ -106,8 +106,8 @@ func (l *lab) watch(ctx context.Context, db *gorm.DB, plugin *readsplit.Plugin, 
 	others := startReaders(around, db)
 
 	var vacuumed [2]string
-	for i, part := range []time.Duration{first, second} {
-		timer := time.NewTimer(time.Until(began.Add(r.length * part / whole)))
+	for i, part := range []int{first, second} {
+		timer := time.NewTimer(time.Until(began.Add(r.length / whole * time.Duration(part))))
 		<-timer.C
 		if i == 1 && r.cancels {
 			if err := await(ctx, "the report to run again", runs("primary")); err != nil {

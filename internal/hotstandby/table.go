@@ -54,7 +54,7 @@ func table(results []*result) string {
 
 // plot draws the lag of the server where the report began.
 func plot(results []*result) *chart.Chart {
-	c := &chart.Chart{Title: "how far the report's server is behind", XName: "seconds since the report began", YName: "seconds behind, at most", Linear: true}
+	c := &chart.Chart{Title: "how far the server of the report is behind", XName: "seconds since the report began", YName: "seconds behind, at most", Linear: true}
 	longest := 0
 	for _, r := range results {
 		longest = max(longest, len(r.lags))
