@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/testenv"
@@ -14,6 +15,7 @@ import (
 type lab struct {
 	cluster, fed *testenv.Cluster
 	database     string
+	subscribed   bool
 	o            options
 }
 
@@ -34,15 +36,17 @@ CREATE FUNCTION replayed() RETURNS text LANGUAGE plpgsql STABLE AS
 
 func newLab(ctx context.Context, o options) (*lab, error) {
 	l := &lab{database: "reports", o: o}
-	var err error
 	// VACUUM runs when the lab says so, and not by itself as well.
-	l.cluster, err = testenv.New(ctx, testenv.Config{Version: o.version, Settings: map[string]string{
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() {
+		l.fed, errs[1] = testenv.New(ctx, testenv.Config{Version: o.version, Replicas: -1, Settings: map[string]string{"autovacuum": "off"}})
+	})
+	l.cluster, errs[0] = testenv.New(ctx, testenv.Config{Version: o.version, Settings: map[string]string{
 		"wal_level": "logical", "autovacuum": "off", "max_standby_streaming_delay": setting(o.patience),
 	}})
-	if err != nil {
-		return nil, err
-	}
-	l.fed, err = testenv.New(ctx, testenv.Config{Version: o.version, Replicas: -1, Settings: map[string]string{"autovacuum": "off"}})
+	both.Wait()
+	err := errors.Join(errs[:]...)
 	if err == nil {
 		err = errors.Join(l.cluster.CreateDatabase(ctx, l.database), l.fed.CreateDatabase(ctx, l.database))
 	}
@@ -128,14 +132,18 @@ func (l *lab) reset(ctx context.Context, f form) error {
 	return l.cluster.WaitCaughtUp(ctx)
 }
 
-// subscribe feeds the database for reports, and returns when it has the first copy.
+// subscribe feeds the database for reports, and returns when it has all rows as they are.
 func (l *lab) subscribe(ctx context.Context) error {
-	if err := l.do(ctx, l.cluster.Primary(), "CREATE PUBLICATION reports FOR TABLE entries, heartbeats"); err != nil {
-		return err
+	if !l.subscribed {
+		if err := l.do(ctx, l.cluster.Primary(), "CREATE PUBLICATION reports FOR TABLE entries, heartbeats"); err != nil {
+			return err
+		}
+		text := fmt.Sprintf("CREATE SUBSCRIPTION reports CONNECTION '%s' PUBLICATION reports", l.cluster.Primary().DSNFor(l.database))
+		if err := l.do(ctx, l.fed.Primary(), text); err != nil {
+			return err
+		}
+		l.subscribed = true
 	}
-	text := fmt.Sprintf("CREATE SUBSCRIPTION reports CONNECTION '%s' PUBLICATION reports", l.cluster.Primary().DSNFor(l.database))
-	if err := l.do(ctx, l.fed.Primary(), text); err != nil {
-		return err
-	}
-	return await(ctx, "the first copy", l.says(l.fed.Primary(), "SELECT count(*) = 0 FROM pg_subscription_rel WHERE srsubstate <> 'r'"))
+	return await(ctx, "the first copy", l.says(l.fed.Primary(), `SELECT NOT EXISTS (SELECT 1 FROM pg_subscription_rel WHERE srsubstate <> 'r')
+		AND (SELECT count(*) = $1 AND sum(amount) = $1 FROM entries)`, rows))
 }
