@@ -15,8 +15,17 @@ import (
 
 // Everything here goes to one server directly, past the plugin.
 
+// dsn is the database of the report, but on a replica: what looks into that one may stand in
+// the way of replay there, and be cancelled itself.
+func (l *lab) dsn(s *testenv.Server) string {
+	if s == l.cluster.Primary() || s == l.fed.Primary() {
+		return s.DSNFor(l.database)
+	}
+	return s.DSN()
+}
+
 func (l *lab) do(ctx context.Context, s *testenv.Server, text string) error {
-	conn, err := pgx.Connect(ctx, s.DSNFor(l.database))
+	conn, err := pgx.Connect(ctx, l.dsn(s))
 	if err != nil {
 		return err
 	}
@@ -47,7 +56,7 @@ func await(ctx context.Context, what string, asked func(ctx context.Context) (bo
 // its own, which has the settings of the moment.
 func (l *lab) says(s *testenv.Server, question string, args ...any) func(ctx context.Context) (bool, error) {
 	return func(ctx context.Context) (yes bool, err error) {
-		conn, err := pgx.Connect(ctx, s.DSNFor(l.database))
+		conn, err := pgx.Connect(ctx, l.dsn(s))
 		if err != nil {
 			return false, err
 		}
