@@ -20,6 +20,8 @@ SCALE   ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
+# For make conflicts: -report 60s -delay 30s.
+CONFLICTS ?=
 
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
@@ -57,6 +59,7 @@ help:
 	@echo 'make synchronous what synchronous replication and remote_apply cost instead; makes docs/synchronous-replication.md'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
+	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -159,6 +162,11 @@ capacity: deps
 	@go run ./internal/capacity -pg $(PG) -page docs/capacity.md
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
+
+# Reports on replicas and hot standby conflicts (docs/conflicts.md).
+.PHONY: conflicts
+conflicts: deps
+	@go run ./internal/hotstandby -pg $(PG) -page docs/conflicts.md $(CONFLICTS)
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels
