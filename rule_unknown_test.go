@@ -67,8 +67,8 @@ const waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wa
 func TestR09OutcomeUnknown(t *testing.T) {
 	c := breakable(t)
 	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) {
-		c.StickyWindow = 500 * time.Millisecond
-		impatient(c) // a question may wait for a replica that will never confirm
+		c.StickyWindow = time.Second
+		c.SampleTimeout = 500 * time.Millisecond // a question may wait for a replica that will never confirm
 	}))
 	require.NoError(t, d.Exec("CREATE TABLE writes (note text)").Error)
 	terminate := func(t testing.TB) {
@@ -146,7 +146,7 @@ func TestR09OutcomeUnknown(t *testing.T) {
 			}
 			// After it, the replicas that are cut off have not reached the position of
 			// then. The process is bound by it too, and whoever joins the token.
-			eventually(t, "the window to end", func() bool { return time.Since(all[len(all)-1].lost) > 600*time.Millisecond })
+			eventually(t, "the window to end", func() bool { return time.Since(all[len(all)-1].lost) > 1100*time.Millisecond })
 			there := direct(t, c.Primary(), d.name)
 			for _, u := range all {
 				eventually(t, "the row to be there", func() bool {
