@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
@@ -172,7 +173,7 @@ func TestTokenNow(t *testing.T) {
 	}))
 	db, ctx = hung.session()
 	require.NoError(t, db.Exec("INSERT INTO books_t (title) VALUES ('mine')").Error)
-	slow := heldUp(t)
+	slow := heldup.Watch(t)
 	began := time.Now()
 	text := readsplit.SessionFrom(ctx).TokenNow()
 	assert.Less(t, time.Since(began), 900*time.Millisecond+10*slow(), "Token would wait for a second")

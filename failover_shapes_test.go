@@ -17,6 +17,7 @@ import (
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/failover"
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -86,7 +87,7 @@ func TestFailoverHostsOfTheDSN(t *testing.T) {
 	})
 	t.Run("a frozen host first", func(t *testing.T) {
 		undo := injected(t)(replica.Freeze(t.Context()))
-		slow := heldUp(t)
+		slow := heldup.Watch(t)
 		began := time.Now()
 		d := open(t, c.Primary().DSNFor(made.name)+" "+hostsOf(replica, c.Primary()))
 		t.Logf("opened in %v", time.Since(began).Round(time.Millisecond))
@@ -481,7 +482,7 @@ func TestFailoverOfAWriteUnderWay(t *testing.T) {
 		return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = $1", d.name) == len(ways)
 	})
 	heir := c.Replica(0)
-	slow := heldUp(t)
+	slow := heldup.Watch(t)
 	injected(t)(heir.Promote(t.Context()))
 	promoted := time.Now()
 	for range ways {

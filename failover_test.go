@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/failover"
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -24,7 +25,7 @@ func TestFailoverKilled(t *testing.T) {
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
-	slow := heldUp(t)
+	slow := heldup.Watch(t)
 	u.during(t, 200, func() bool { return true })
 
 	heir := c.Replica(0)
@@ -63,7 +64,7 @@ func TestFailoverFrozen(t *testing.T) {
 	counters(t, d, 16)
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
-	slow := heldUp(t)
+	slow := heldup.Watch(t)
 	u.during(t, 200, func() bool { return true })
 	require.Positive(t, d.pooled(t, c.Primary()))
 
@@ -101,7 +102,7 @@ func TestFailoverBothAlive(t *testing.T) {
 	counters(t, d, 16)
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
-	slow := heldUp(t)
+	slow := heldup.Watch(t)
 	u.during(t, 200, func() bool { return true })
 
 	heir := c.Replica(0)

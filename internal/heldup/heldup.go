@@ -1,4 +1,7 @@
-package readsplit_test
+// Package heldup measures how busy the machine of a test is. What is promised of times is
+// promised of a machine that has a processor to spare: a bound on a time allows for as many
+// delays as it has steps.
+package heldup
 
 import (
 	"sync/atomic"
@@ -6,10 +9,9 @@ import (
 	"time"
 )
 
-// heldUp measures from now on how late whoever waits on this machine goes on, and returns
-// the longest delay so far. What is promised of times is promised of a machine that has a
-// processor to spare: a bound on a time allows for as many such delays as it has steps.
-func heldUp(t testing.TB) func() time.Duration {
+// Watch measures from now on how late whoever waits on this machine goes on, and returns
+// the longest delay so far.
+func Watch(t testing.TB) func() time.Duration {
 	t.Helper()
 	var longest atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan struct{})
