@@ -206,7 +206,7 @@ func consistent(c *readsplit.Config) {
 			c.MaxLag = 0
 		}
 	}
-	if c.StickyWindow == 0 && c.MaxLag == readsplit.Off {
+	if c.StickyWindow == 0 && c.MaxLag == readsplit.Off && c.MaxSampleAge == longNewsAge {
 		c.StickyWindow = 5 * time.Second // the default, which long news would make longer
 	}
 	if c.IdleSampleEvery == 0 && c.MaxSampleAge == longNewsAge {
