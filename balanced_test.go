@@ -101,7 +101,7 @@ func TestBalancedNameKeepsMaxLag(t *testing.T) {
 	c := breakable(t)
 	database, in := onDatabase(t, c)
 	name := newName(t, c.Replicas()...)
-	d := newDB(t, c, in, oneReplica(c.Replica(0), database, name.port(), "", declared))
+	d := newDB(t, c, in, oneReplica(c.Replica(0), database, name.port(), "", declared), configured(func(c *readsplit.Config) { c.MaxLag = 2 * time.Second }))
 	counters(t, d, 8)
 	spread(t, d, "replica1", "replica2")
 	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
