@@ -72,7 +72,7 @@ deps:
 	@scripts/deps.sh $(PG)
 
 .PHONY: test
-test: deps vet fmt
+test: deps fmt
 	@scripts/test.sh $(PG) $(modules)
 
 .PHONY: vet
