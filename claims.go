@@ -68,8 +68,10 @@ func (rt *router) historyNow() *lsn.History {
 	if known := rt.known.Load(); known != nil && *known == now {
 		return known
 	}
-	rt.known.Store(&now)
-	return &now
+	kept := new(lsn.History) // &now would be an allocation each time
+	*kept = now
+	rt.known.Store(kept)
+	return kept
 }
 
 // demand adds what the reads of m must see to q. It waits, at most until
