@@ -330,11 +330,17 @@ func (t *trackedTx) concerned() []*marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.marks[:len(t.marks):len(t.marks)]
-	if t.nobodys.Load() || len(all) == 0 {
+	switch {
+	case len(all) == 0:
+		return nobodysMarks
+	case t.nobodys.Load():
 		all = append(all, noMarks)
 	}
 	return all
 }
+
+// nobodysMarks are those of a transaction without any. They are never changed.
+var nobodysMarks = []*marks{noMarks}
 
 // end lets go of the sessions, once.
 func (t *trackedTx) end() {
