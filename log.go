@@ -10,9 +10,7 @@ import (
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
 func logTo(db *gorm.DB) func(monitor.Change) {
-	// Asked now: the dialector is replaced while the plugin is installed, and by then the
-	// first server may have been found down.
-	sqlServer := db.Dialector.Name() == "sqlserver"
+	sqlServer := db.Dialector.Name() == "sqlserver" // Use replaces the dialector while servers are watched already
 	return func(c monitor.Change) {
 		ctx := context.Background()
 		if sqlServer {
