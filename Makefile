@@ -14,9 +14,10 @@ JOURNEYS ?=
 PLUGIN   ?= readsplit
 WEBSHOP  ?=
 
-# For make regions and make scale: flags, see -help of each.
+# For make regions, make scale and make share: flags, see -help of each.
 REGIONS ?=
 SCALE   ?=
+SHARE   ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
@@ -59,6 +60,8 @@ help:
 	@echo 'make synchronous what synchronous replication and remote_apply cost instead; makes docs/synchronous-replication.md'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
+	@echo 'make share       how many reads replicas serve, by what is written and how far they are behind; makes docs/share.md'
+	@echo '                 (SHARE=-short only prints, in ten seconds; SHARE="-writes 500 -behind 2ms" for one line)'
 	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
@@ -162,6 +165,14 @@ capacity: deps
 	@go run ./internal/capacity -pg $(PG) -page docs/capacity.md
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
+
+# Who serves own reads, on paper and on real servers (docs/share.md).
+.PHONY: share
+share: deps
+ifeq ($(SHARE),)
+	@READSPLIT_SHARE_PAGE=docs/share.md go test -count=1 -run '^TestShareOnPaper$$' .
+endif
+	@go run ./internal/share -pg $(PG) -page docs/share.md $(SHARE)
 
 # Reports on replicas and hot standby conflicts (docs/conflicts.md).
 .PHONY: conflicts

@@ -82,7 +82,7 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 		return time.Time{}
 	}
 	if m.session == nil {
-		if q.Mode != policy.Stale {
+		if q.Mode != policy.Stale && !rt.ahead(&rt.process, q, deadline) {
 			at = rt.claimed(ctx, &rt.process, true, q, deadline)
 			q.Pending = rt.settleRumours(ctx, deadline) || q.Pending
 			if t := rt.claimed(ctx, &rt.heard, true, q, deadline); t.After(at) {
@@ -95,11 +95,14 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 	if l.accepted.Load() < m.session.joined.Load() {
 		rt.acceptTokens(m.session, l)
 	}
+	if rt.ahead(&l.claim, q, deadline) {
+		return time.Time{}
+	}
 	at = rt.claimed(ctx, &l.claim, false, q, deadline)
 	if q.Unsure || q.Foreign {
 		m.session.changed.Store(true) // whoever has its token should know
 	}
-	if q.Mode != policy.Stale {
+	if q.Mode != policy.Stale && !rt.ahead(&rt.unscoped, q, deadline) {
 		if t := rt.claimed(ctx, &rt.unscoped, true, q, deadline); t.After(at) {
 			at = t
 		}
@@ -152,7 +155,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		c = settled
 	}
 	if c.Verify != 0 {
-		if c = rt.verify(ctx, r, c, deadline); c.Verify != 0 {
+		if c = rt.verify(ctx, r, c, q, deadline); c.Verify != 0 {
 			q.Pending = true
 			return time.Time{}
 		}
@@ -199,7 +202,7 @@ func (rt *router) lost() bool { return rt.monitor.Snapshot().Primary.Lost }
 func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
 	pos, at, ok := rt.monitor.Captured(c.Capture, c.Insert)
 	if !ok {
-		if !rt.asks.AwaitCapture(ctx, c.Capture, deadline) {
+		if !rt.awaitCapture(ctx, c.Capture, q, deadline) {
 			return nil, false
 		}
 		if pos, at, ok = rt.monitor.Captured(c.Capture, c.Insert); !ok {
@@ -253,9 +256,9 @@ func (rt *router) otherHistory(r *register, old lsn.History) {
 // verify compares a position that came from outside with an insert position
 // that was captured after it came. Further than that no write of this history
 // can be.
-func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, deadline time.Time) *session.Claim {
+func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) *session.Claim {
 	pos, _, ok := rt.monitor.Captured(c.Verify, true)
-	if !ok && rt.asks.AwaitCapture(ctx, c.Verify, deadline) {
+	if !ok && rt.awaitCapture(ctx, c.Verify, q, deadline) {
 		pos, _, ok = rt.monitor.Captured(c.Verify, true)
 	}
 	if !ok {

@@ -26,6 +26,7 @@ type counters struct {
 	shadowReplica atomic.Uint64
 	shadowPrimary atomic.Uint64
 	shadowStale   atomic.Uint64
+	advice        advice
 }
 
 // count takes in that a statement outside a transaction was served by s, nil for

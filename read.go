@@ -245,8 +245,8 @@ func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (
 		return nil, 0, policy.ReasonParent, nil
 	}
 	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
-	if q.Waited > 0 || r.detour != nil {
-		r.strays().waited = q.Waited
+	if waited := max(q.Waited, q.Spent); waited > 0 || r.detour != nil {
+		r.strays().waited = waited
 	}
 	shadowed := rt.plugin.shadowed()
 	if shadowed && d.Target == policy.Refuse {
@@ -272,6 +272,7 @@ func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (
 	}
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
+		rt.advise(m, d.Reason)
 		hold(m, rt.heldPrimary)
 		return nil, 0, r.unfitReason(d.Reason), nil
 	}
@@ -337,14 +338,10 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		}
 		q.at = rt.demand(ctx, m, &q.Query, deadline)
 		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending {
+		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending && !q.Ahead {
 			rt.demandRecent(ctx, q, now, deadline)
 		}
-		// What was decided as of now with the news of then is what a pause of the process
-		// between the decision and the read would have made of it.
-		if again := rt.monitor.Snapshot(); again != snap {
-			snap, now = again, time.Now()
-		}
+		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
 	if parent != nil && parent.at == nil {
 		parent = nil
@@ -368,7 +365,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 					return d, snap, nil
 				}
 			}
-			if rt.needsClaims(q) {
+			if rt.needsClaims(q) && !q.Ahead {
 				rt.demandSeen(ctx, l, s, q, deadline)
 				snap, now = rt.monitor.Snapshot(), time.Now()
 			}
@@ -389,6 +386,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			// order without its lines.
 			q.Only = parent.at.index + 1
 		}
+		q.NeedAt = q.at
 		d := rt.ruling(&q.Query, snap, now)
 		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
@@ -402,7 +400,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 				return d, snap, nil
 			}
 		case policy.ToPrimary:
-			if d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired {
+			if !q.Ahead && (d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired) {
 				if !refreshed && ctx.Err() == nil {
 					if refreshed = true; rt.refresh(ctx, q, snap, now, deadline) {
 						snap, now = rt.monitor.Snapshot(), time.Now()

@@ -34,7 +34,7 @@ func (rt *router) blindlyStale(q *query, snap *policy.Snapshot) bool {
 			continue
 		}
 		switch {
-		case q.Pending || q.Unsure || q.Foreign || q.Waited > 0:
+		case q.Pending || q.Ahead || q.Unsure || q.Foreign || q.Waited > 0:
 			return true
 		case !q.Need.Zero():
 			if c := lsn.Compare(r.Applied, q.Need); c != lsn.Equal && c != lsn.After {

@@ -35,10 +35,15 @@ const farWait = 5 * time.Millisecond
 // could wait for it: whoever reads a moment after a write then knows where it is, and
 // what must be reached is not more than what had been written by then. One question is
 // under way at a time, so that this is at most one for each way there and back. Near a
-// primary it does nothing: there a read that needs a capture waits for it.
+// primary it is [Monitor.Pursue] for a while after somebody read what had just been
+// written, and else nothing: a read that needs a capture waits for it.
 func (m *Monitor) Foresee(n uint64) {
-	if m.primary.distance.is() > max(m.cfg.MaxWait, farWait) && !m.snap.Load().Primary.Lost {
+	switch {
+	case m.snap.Load().Primary.Lost:
+	case m.primary.distance.is() > max(m.cfg.MaxWait, farWait):
 		m.primary.demand(n)
+	case m.primary.sought.since(m.base) < soughtFor:
+		m.Pursue(n)
 	}
 }
 

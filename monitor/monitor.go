@@ -21,6 +21,8 @@ type Monitor struct {
 	watchers atomic.Int32               // who wait for any answer of a replica
 	primary  primary
 	rest     rest
+	base     time.Time    // of moments
+	quick    atomic.Int64 // see Quickest
 
 	mu sync.Mutex // guards what follows and each replica's shared state
 	// lostFork is the primary's history that a replica had left which was removed.
@@ -43,7 +45,7 @@ type Monitor struct {
 
 // New returns a Monitor that does nothing until [Monitor.Start].
 func New(cfg Config) *Monitor {
-	m := &Monitor{cfg: cfg, late: make(map[int]struct{})}
+	m := &Monitor{cfg: cfg, late: make(map[int]struct{}), base: time.Now()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -167,6 +169,7 @@ func (m *Monitor) store(change func(s *policy.Snapshot)) {
 	}
 	clear(m.late)
 	m.published = time.Now()
+	m.quick.Store(int64(quickestOf(s)))
 	s.Prepare(m.published)
 	m.snap.Store(s)
 }

@@ -114,27 +114,37 @@ func TestEstimate(t *testing.T) {
 	assert.Equal(t, 500*time.Microsecond, e.delay, "half of the way to the middle of what was seen")
 
 	e = estimate{}
-	e.missing(20*ms, most)
-	assert.Equal(t, most, e.delay, "how much too slow makes no difference")
-	e.missing(3*ms, most)
-	assert.Equal(t, most, e.delay, "it was slower before")
+	e.missing(20 * ms)
+	assert.Equal(t, 20*ms, e.delay, "until then nobody need look")
+	e.missing(3 * ms)
+	assert.Equal(t, 20*ms, e.delay, "it was slower before")
+	e.reached(198*ms, 202*ms, most)
+	assert.Equal(t, 200*ms, e.delay, "what it takes now counts")
+	e.found(150*ms, most)
+	assert.Equal(t, 175*ms, e.delay)
+	e.reached(ms, time.Second, most)
+	assert.Equal(t, most, e.delay, "asked late, it may have been quick")
 	e.reached(0, 0, most)
 	e.reached(0, 0, most)
 	assert.Less(t, e.delay, 5*ms, "two quick answers start the waits again")
 
 	e = estimate{}
-	e.missing(time.Hour, most)
+	e.missing(time.Hour)
 	e.reached(time.Hour, time.Hour+ms, most)
 	e.reached(time.Hour, 1<<63-1, most)
-	assert.Equal(t, most, e.delay, "an hour's pause is remembered no longer than a second's")
+	assert.GreaterOrEqual(t, e.delay, time.Hour)
+	e.reached(0, 0, most)
+	e.reached(0, 0, most)
+	assert.Less(t, e.delay, 5*ms, "an hour's pause is remembered no longer than a second's")
 
 	e = estimate{delay: most}
-	e.found(time.Second)
+	e.found(time.Second, most)
 	assert.Equal(t, most, e.delay, "asked late, it says nothing")
-	e.found(ms)
-	e.found(ms)
+	e.delay = time.Hour
+	e.found(ms, most)
+	e.found(ms, most)
 	assert.Less(t, e.delay, 5*ms)
-	e.missing(0, most)
+	e.missing(0)
 	assert.Less(t, e.delay, 5*ms)
 }
 

@@ -35,6 +35,9 @@ type primary struct {
 
 	distance distance
 	asking   atomic.Pointer[asking] // nil: nothing is asked just now
+	began    moment                 // the newest question
+	sought   moment                 // see Sought
+	awaited  atomic.Bool            // somebody waits for the capture that is wanted
 
 	lastStart time.Time // of any question
 	fails     int
@@ -139,7 +142,7 @@ func (m *Monitor) wantNewest() {
 		return
 	}
 	until := c.started
-	if m.waitIsWorthwhile() {
+	if m.primary.awaited.Swap(false) && m.waitIsWorthwhile() {
 		until = time.Now().Add(m.cfg.MaxWait)
 	}
 	m.Want(c.position(false).LSN, c.started, until)
@@ -180,6 +183,7 @@ func (m *Monitor) samplePrimary() {
 	began := time.Now()
 	m.primary.lastStart = began
 	m.primary.asking.Store(&asking{n, began})
+	m.primary.began.now(m.base)
 	s, fresh, err := m.cfg.Primary.Source.Sample(ctx)
 	m.primary.asking.Store(nil)
 	if err == nil && !fresh {
@@ -215,6 +219,7 @@ func (m *Monitor) capture() {
 	n := m.captures.begin()
 	began := time.Now()
 	m.primary.asking.Store(&asking{n, began})
+	m.primary.began.now(m.base)
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
 	m.primary.asking.Store(nil)
 	if err == nil && connected {

@@ -77,14 +77,16 @@ type replica struct {
 	replayedAt time.Time
 	estimate   estimate
 
-	// Owned by the goroutine.
-	fails    int
-	dead     bool
-	renewed  time.Time     // when the name was last asked anew because it led to a primary
+	// Guarded by Monitor.mu.
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
-	hurry    bool          // somebody waits for the answer
+
+	// Owned by the goroutine.
+	fails   int
+	dead    bool
+	renewed time.Time // when the name was last asked anew because it led to a primary
+	hurry   bool      // somebody waits for the answer
 }
 
 // take records a sample; fresh says that it came over a new connection. The caller
@@ -258,13 +260,13 @@ func (r *replica) measure() {
 	case r.measured.lsn == 0 && w.lsn <= r.met:
 	case r.measured.lsn == 0 && r.known >= w.lsn:
 		r.met = w.lsn
-		r.estimate.found(time.Since(w.at))
+		r.estimate.found(time.Since(w.at), most)
 	default:
 		if r.measured.lsn == 0 {
 			r.measured = w
 		}
 		r.lacked = max(r.began.Sub(r.measured.at), 0)
-		r.estimate.missing(r.lacked, most)
+		r.estimate.missing(r.lacked)
 	}
 }
 

@@ -118,11 +118,16 @@ func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
 	defer r.m.mu.Unlock()
 	w, now := r.m.want, time.Now()
 	waiting = now.Before(w.until)
+	lacks = now.Sub(w.at)
+	if r.measured.lsn != 0 {
+		// Others are wanted all the time: how far this one is says when to look.
+		lacks = max(now.Sub(r.measured.at), r.estimate.delay/2)
+	}
 	wanted = r.up && !r.balanced && !r.noPosition && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
 	if !waiting || !wanted {
 		r.pollFor = 0
 	}
-	return waiting, wanted, now.Sub(w.at)
+	return waiting, wanted, lacks
 }
 
 // sampleFull asks r everything.

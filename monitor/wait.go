@@ -63,6 +63,7 @@ func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) b
 		if m.snap.Load().Primary.Lost {
 			return false // asking a thousand times a second does not bring it back
 		}
+		m.primary.awaited.Store(true)
 		m.primary.demand(n)
 		return m.comesBy(n, until)
 	})
@@ -145,8 +146,8 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 			}
 			r.pollFor = need
 			r.awaits(need, until)
-		} else if i > 0 && r.distance.is() > farWait {
-			continue
+		} else if i > 0 && r.distance.is() > farWait || r.measured.lsn != 0 {
+			continue // one that lacks what was wanted before is looked at by itself
 		}
 		r.wake()
 	}

@@ -33,8 +33,8 @@ type Decision struct {
 	// Attempts is how often the statement was run: more than 1 when a replica failed
 	// and it was run again elsewhere, 0 when it was refused before it ran.
 	Attempts int
-	// Waited is how long the decision took, waiting for a replica to reach the
-	// session's position included.
+	// Waited is how long the decision took where it waited: for the primary's position
+	// after a write, for a replica to reach the session's position; 0: it did not.
 	Waited time.Duration
 }
 

@@ -120,7 +120,7 @@ func (m *maker) statementsOf(in *instruments) {
 	in.refused = m.counter("readsplit.reads.refused", "{read}", "Reads that failed because no replica was right and the primary was lost or had no room.")
 	in.transactions = m.counter("readsplit.transactions", "{transaction}", "Transactions, by where they began and why.")
 	in.share = m.measure("readsplit.reads.replica.share", "1", "Share of the reads of the last minute that replicas served.")
-	in.wait = m.histogram("readsplit.decision.wait", "How long reads waited for a replica, of those that waited.", waitBounds)
+	in.wait = m.histogram("readsplit.decision.wait", "How long reads waited for the position of a write or for a replica, of those that waited.", waitBounds)
 	in.retries = m.counter("readsplit.retries", "{read}", "Reads that failed on a replica and were run again.")
 	in.conflicts = m.counter("readsplit.conflicts", "{read}", "Reads that replay cancelled, as the plugin saw them.")
 	in.conflicting = m.number("readsplit.conflicting_statements", "{statement}", "Statements that are kept from replicas now, because replay kept cancelling them.")

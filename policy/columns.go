@@ -152,6 +152,9 @@ func (d *Decider) columnsFor(in *input, s *scan) bool {
 		s.need = q.Need.LSN
 		ok = ok && s.need != 0 && q.Need.History == c.history
 	}
+	if q.Ahead && q.Mode != AnyReplica {
+		s.need = math.MaxUint64
+	}
 	return ok && s.slow < farthest
 }
 
@@ -180,7 +183,7 @@ func (s *scan) pass(in *input, i, looks int, out *outcome) (at, left int, may bo
 			lagging = true
 		} else if c.applied < s.need {
 			behind = true
-			out.canWait = out.canWait || c.waits && in.left > 0 && c.catchUp <= in.left
+			out.canWait = out.canWait || c.waits && in.left > 0 && in.remains(c.catchUp) <= in.left
 			if s.need > s.furthest && s.hopeless(in, out.canWait) {
 				looks = 0
 				break
@@ -214,5 +217,5 @@ func (s *scan) ask(in *input, i int) bool {
 // hopeless reports whether nobody that is still to be looked at can change what is
 // decided: the session's position is beyond what anybody has.
 func (s *scan) hopeless(in *input, canWait bool) bool {
-	return s.odd == 0 && !in.s.Primary.Lost && (canWait || in.left < s.quickest)
+	return s.odd == 0 && !in.s.Primary.Lost && (canWait || in.left < in.remains(s.quickest))
 }

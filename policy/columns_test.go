@@ -134,7 +134,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 		"Generation", "BehindBytes", // not for the rules of the core
 	}, fields(policy.Replica{}))
 	assert.ElementsMatch(t, []string{
-		"Mode", "AtMost", "Need", // the bounds of a scan
+		"Mode", "AtMost", "Need", "NeedAt", "Ahead", // the bounds of a scan
 		"Group", "Exclude", "Failed", // asked of the rules
 		"Monotonic",          // of logical replicas, which are odd
 		"Only",               // one replica is looked at
@@ -142,7 +142,7 @@ func TestColumnsKnowEveryField(t *testing.T) {
 		"TryEjected", "Random", "Affinity", // what is settled is asked of the rules
 		"Statement", "PreferPrimary", "Withheld", // decided before
 		"Pending", "Unsure", "Foreign", "Sticky", // decided before
-		"LastWrite", "Wrote", "Waited", // policies, and how long to wait
+		"LastWrite", "Wrote", "Waited", "Spent", // policies, and how long to wait
 		"Zone", "Ticket", // who is offered
 	}, fields(policy.Query{}))
 }

@@ -68,9 +68,12 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	in := input{
 		q: q, s: s, load: load, now: now,
 		bound: lagBound(q, d.limits.MaxLag),
-		left:  max(d.limits.MaxWait-max(q.Waited, 0), 0),
+		left:  max(d.limits.MaxWait-max(q.Waited, q.Spent, 0), 0),
 
 		ejected: q.TryEjected, unpicked: t != nil && t.unpicked,
+	}
+	if q.Ahead {
+		in.left = 0
 	}
 	if reason := d.request(&in, t); reason != ReasonNone {
 		return Decision{Target: ToPrimary, Reason: reason}
@@ -118,7 +121,7 @@ func claim(q *Query) Reason {
 		return ReasonAnyReplica
 	case q.Mode == Stale:
 		return ReasonStale
-	case q.Need.Zero():
+	case q.Need.Zero() && !q.Ahead:
 		return ReasonWithinLag
 	case q.Waited > 0:
 		return ReasonWaited

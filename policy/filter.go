@@ -167,8 +167,22 @@ func (in *input) inFlight(index int) int64 {
 // to reach it in what is left to wait. Without this question a slow replica
 // would add the longest wait to every read and serve none.
 func (in *input) canWait(r *Replica) bool {
-	return in.left > 0 && r.CatchUp <= in.left && !r.Paused
+	return in.left > 0 && in.remains(r.CatchUp) <= in.left && !r.Paused
 }
+
+// remains is for how long a replica that takes so long will most likely lack what the
+// session must see, which the primary has had for a while. The longer it takes, the less
+// exactly is that known.
+func (in *input) remains(catchUp time.Duration) time.Duration {
+	if in.q.NeedAt.IsZero() {
+		return catchUp
+	}
+	had := max(in.now.Sub(in.q.NeedAt), 0)
+	return max(catchUp-had, 0) + had/lateness
+}
+
+// lateness is the part of its delay by which a replica may be late.
+const lateness = 8
 
 // judge returns the first objection against r. The session's position is the
 // last to count, although policies are asked after it: whoever waits for a

@@ -11,7 +11,7 @@ func ruleLogical(q *Query, r *Replica) Reason {
 	case q.Group == "":
 	case q.Mode == AnyReplica:
 		return ReasonNone
-	case q.Mode == Stale && q.Need.Zero() && !q.Monotonic:
+	case q.Mode == Stale && q.Need.Zero() && !q.Ahead && !q.Monotonic:
 		return ReasonNone
 	}
 	return ReasonLogical
@@ -23,7 +23,7 @@ func (in *input) logicalDetail() string {
 		return "without a group"
 	case in.q.Mode != Stale && in.q.Mode != AnyReplica:
 		return "neither Stale nor AnyReplica"
-	case in.q.Mode == Stale && !in.q.Need.Zero():
+	case in.q.Mode == Stale && (!in.q.Need.Zero() || in.q.Ahead):
 		return "its session's writes cannot be proven there"
 	case in.q.Mode == Stale && in.q.Monotonic:
 		return "its session may not go back in time"

@@ -61,9 +61,15 @@ type Query struct {
 
 	// Need is the position that the read's session must see; zero: none.
 	Need lsn.Position
+	// NeedAt is when the primary was known to have it; zero: now.
+	NeedAt time.Time
 	// Pending says that the session wrote and that no position covering the
 	// write is known yet: no replica can be proven to show it.
 	Pending bool
+	// Ahead says that the session wrote so lately that no replica is likely to have it
+	// within what may be waited, and that its position was therefore not waited for
+	// either. No replica that has a position shows it.
+	Ahead bool
 	// Unsure says that an outcome is unknown or that a token was refused.
 	Unsure bool
 	// Foreign says that the session's position belongs to another history.
@@ -95,6 +101,9 @@ type Query struct {
 	Only int
 	// Waited is how long this read has waited already.
 	Waited time.Duration
+	// Spent is how much of what it may wait went for a question to the primary, before
+	// any replica was looked at.
+	Spent time.Duration
 	// Random and Ticket are the only sources of chance and turn: the caller
 	// passes a random number and a counter that grows by one per decision.
 	Random, Ticket uint64

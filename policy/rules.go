@@ -122,7 +122,7 @@ func ruleNews(r *Replica, now time.Time, maxAge time.Duration) Reason {
 // onConnection reports whether what q asks of r has to be found out on the connection
 // that the read will run on: no sample of a balanced name says anything of it.
 func onConnection(q *Query, r *Replica) bool {
-	return r.Balanced && q.Mode != AnyReplica && !r.standsIn()
+	return r.Balanced && q.Mode != AnyReplica && !r.standsIn() && !q.Ahead // which has no position to ask for
 }
 
 // ruleHeld keeps a request on its first server.
@@ -179,7 +179,15 @@ func ruleBytes(q *Query, r *Replica, n uint64) Reason {
 }
 
 func rulePosition(q *Query, r *Replica) Reason {
-	if q.Need.Zero() || q.Mode == AnyReplica || r.standsIn() {
+	if q.Mode == AnyReplica || r.standsIn() {
+		return ReasonNone
+	}
+	switch {
+	case q.Ahead && (r.Applied.LSN == 0 || r.Applied.History.Zero()):
+		return ReasonUnprovenHistory
+	case q.Ahead:
+		return ReasonBehindSession
+	case q.Need.Zero():
 		return ReasonNone
 	}
 	switch lsn.Compare(r.Applied, q.Need) {

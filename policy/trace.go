@@ -196,6 +196,8 @@ func (in *input) lagDetail(r *Replica) string {
 
 func (in *input) positionDetail(r *Replica) string {
 	switch {
+	case in.q.Ahead && in.q.Mode != AnyReplica && !r.standsIn():
+		return "written a moment ago, no replica is likely to have it in time"
 	case in.q.Need.Zero():
 		return "nothing needed"
 	case in.q.Mode == AnyReplica:
@@ -213,5 +215,5 @@ func (in *input) positionDetail(r *Replica) string {
 	case r.Paused:
 		return at + ", replay paused"
 	}
-	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(r.CatchUp), short(in.left))
+	return fmt.Sprintf("%s, catches up in %v, %v left to wait", at, short(in.remains(r.CatchUp)), short(in.left))
 }

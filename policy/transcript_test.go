@@ -181,8 +181,8 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 func (s *scene) query(t *testing.T, w words) {
 	s.Query = policy.Query{
 		AtMost: w.duration(t, "at_most", 0), Group: w["group"], Zone: w["zone"], Need: w.position(t, "need"),
-		Pending: w.has("pending"), Unsure: w.has("unsure"), Foreign: w.has("foreign"), Wrote: w.has("wrote"), Monotonic: w.has("monotonic"),
-		PreferPrimary: w.has("prefer_primary"), Held: w.number(t, "held"), Waited: w.duration(t, "waited", 0),
+		Pending: w.has("pending"), Ahead: w.has("ahead"), Unsure: w.has("unsure"), Foreign: w.has("foreign"), Wrote: w.has("wrote"), Monotonic: w.has("monotonic"),
+		PreferPrimary: w.has("prefer_primary"), Held: w.number(t, "held"), Waited: w.duration(t, "waited", 0), Spent: w.duration(t, "spent", 0),
 		LastWrite: w.ago(t, s.Now, "wrote_ago", 0), Ticket: uint64(w.number(t, "ticket")),
 		TryEjected: w.has("try_ejected"), Random: uint64(w.number(t, "random")),
 	}
@@ -191,6 +191,9 @@ func (s *scene) query(t *testing.T, w words) {
 	}
 	if !w.has("wrote_ago") {
 		s.Query.LastWrite = time.Time{}
+	}
+	if w.has("needed_ago") {
+		s.Query.NeedAt = w.ago(t, s.Now, "needed_ago", 0)
 	}
 	for kind := policy.Unknown; kind <= policy.Write; kind++ {
 		if w.has(kind.String()) {

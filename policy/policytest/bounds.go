@@ -86,7 +86,7 @@ func proven(r policy.Reason, q *policy.Query) policy.Reason {
 		return r
 	case q.Mode == policy.Stale:
 		return policy.ReasonStale
-	case q.Need.Zero():
+	case q.Need.Zero() && !q.Ahead:
 		return policy.ReasonWithinLag
 	case q.Waited > 0:
 		return policy.ReasonWaited

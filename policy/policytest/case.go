@@ -137,6 +137,10 @@ func (g generator) query(c *Case) policy.Query {
 		q.Need = g.position(1000)
 	}
 	q.Pending, q.Unsure, q.Foreign, q.Wrote = g.one(15), g.one(15), g.one(15), g.one(6)
+	q.Ahead = q.Random%17 == 3
+	if q.Random%5 == 1 {
+		q.NeedAt = c.Now.Add(-time.Duration(q.Random % 50 * 1e6))
+	}
 	if g.one(2) {
 		q.LastWrite = g.around(c.Now, 5*time.Second)
 	}

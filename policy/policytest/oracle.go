@@ -60,26 +60,42 @@ func couldServe(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int
 // askedOfLogical reports whether q asks for nothing that a server without positions
 // cannot prove.
 func askedOfLogical(q *policy.Query) bool {
-	nothing := q.Mode == policy.AnyReplica || q.Mode == policy.Stale && q.Need == (lsn.Position{}) && !q.Monotonic
+	nothing := q.Mode == policy.AnyReplica || q.Mode == policy.Stale && q.Need == (lsn.Position{}) && !q.Ahead && !q.Monotonic
 	return q.Group != "" && nothing
 }
 
 // shows is the session's own writes.
 func shows(q *policy.Query, r *policy.Replica) bool {
 	// What stands behind a balanced name is found out on the connection.
+	if q.Ahead && q.Mode != policy.AnyReplica {
+		return r.Role == policy.RolePrimary && r.AllowPrimary
+	}
 	return q.Mode == policy.AnyReplica || r.Balanced || r.Role == policy.RolePrimary && r.AllowPrimary ||
 		q.Need == (lsn.Position{}) ||
 		q.Need.LSN > 0 && q.Need.History != (lsn.History{}) &&
 			r.Applied.History == q.Need.History && r.Applied.LSN >= q.Need.LSN
 }
 
+// late is how long it takes until somebody is there who needs all in all so long, and an
+// eighth of what has passed for not knowing exactly.
+func late(q *policy.Query, takes time.Duration, now time.Time) time.Duration {
+	since := now.Sub(q.NeedAt)
+	if since < 0 {
+		return takes
+	}
+	if takes < since {
+		takes = since
+	}
+	return takes - since + since/8
+}
+
 // WaitMayHelp reports whether replica i lacks nothing but the session's own
 // writes, and whether its recent pace says that it will have them in time.
 func WaitMayHelp(limits policy.Limits, q *policy.Query, s *policy.Snapshot, i int, now time.Time) bool {
 	r := &s.Replicas[i]
-	left := limits.MaxWait - max(q.Waited, 0)
+	left := limits.MaxWait - max(q.Waited, q.Spent, 0)
 	behind := r.Applied.LSN > 0 && r.Applied.History != (lsn.History{}) &&
 		r.Applied.History == q.Need.History && r.Applied.LSN < q.Need.LSN
-	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind && !r.NoPosition &&
-		left > 0 && r.CatchUp <= left && !r.Paused
+	return ReplicaAsked(q, s) && couldServe(limits, q, s, i, now, false) && !shows(q, r) && behind && !r.NoPosition && !q.Ahead &&
+		left > 0 && !r.Paused && (r.CatchUp <= left && q.NeedAt.IsZero() || !q.NeedAt.IsZero() && late(q, r.CatchUp, now) <= left)
 }
