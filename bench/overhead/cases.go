@@ -1,0 +1,46 @@
+package overhead
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+// Case is one thing that an application does.
+type Case struct {
+	Name string
+	Op   func(db *gorm.DB) error
+}
+
+// Cases are what is measured.
+var Cases = []Case{
+	{"First", func(db *gorm.DB) error { return db.First(&Order{}, 7).Error }},
+	{"Find10", func(db *gorm.DB) error {
+		var orders []Order
+		return db.Where("customer_id = ?", 7).Limit(10).Find(&orders).Error
+	}},
+	{"RawScan", func(db *gorm.DB) error {
+		var order Order
+		return db.Raw("SELECT id, customer_id, note FROM orders WHERE id = ?", 7).Scan(&order).Error
+	}},
+	{"Create", func(db *gorm.DB) error { return db.Create(&Order{CustomerID: 7, Note: "blue"}).Error }},
+	{"Transaction", func(db *gorm.DB) error {
+		return db.Transaction(func(tx *gorm.DB) error {
+			if err := tx.First(&Order{}, 7).Error; err != nil {
+				return err
+			}
+			return tx.Create(&Order{CustomerID: 7, Note: "blue"}).Error
+		})
+	}},
+}
+
+// Times returns an operation that runs c on o n times.
+func (c Case) Times(o *Opened) func(n int) {
+	return func(n int) {
+		for range n {
+			if err := c.Op(o.DB); err != nil {
+				panic(fmt.Sprintf("%s by %s: %s", c.Name, o.Name(), err))
+			}
+		}
+	}
+}
