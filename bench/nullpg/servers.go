@@ -17,6 +17,7 @@ import (
 // Servers are a primary and replicas that have replayed everything at any moment.
 type Servers struct {
 	catalog Catalog
+	system  uint64
 	wal     atomic.Uint64 // the primary's position
 	ids     atomic.Int64  // of the newest row
 	asked   atomic.Uint64 // statements of readsplit itself
@@ -33,7 +34,8 @@ type Catalog func(query string) (Answer, error)
 
 // New returns servers with a catalogue, see [Recorded].
 func New(catalog Catalog) *Servers {
-	s := &Servers{catalog: catalog}
+	// Each is a database cluster of its own: over one, plugins share what was written.
+	s := &Servers{catalog: catalog, system: firstSystem + clusters.Add(1)}
 	s.wal.Store(1 << 24)
 	return s
 }
@@ -66,9 +68,11 @@ func (s server) Driver() driver.Driver                        { return s }
 func (s server) Open(string) (driver.Conn, error)             { return &conn{server: s}, nil }
 
 const (
-	system  = 7_000_000_000_000_000_001
-	started = 1_700_000_000_000_000
+	firstSystem = 7_000_000_000_000_000_000
+	started     = 1_700_000_000_000_000
 )
+
+var clusters atomic.Uint64
 
 func (s server) at() string {
 	wal := s.wal.Load()
@@ -84,7 +88,7 @@ func (s server) own(query string) (a Answer, ok bool, err error) {
 	case query == lsn.CaptureSQL:
 		text = fmt.Sprintf("c1 %s %s false", s.at(), s.at())
 	case query == lsn.ConnectSQL:
-		text = fmt.Sprintf("k1 on %t %s %d %d - -", s.standby, s.replay(), int64(system), s.began())
+		text = fmt.Sprintf("k1 on %t %s %d %d - -", s.standby, s.replay(), s.system, s.began())
 	case query == lsn.FullSQL:
 		text = s.full()
 	case query == lsn.NudgeSQL:
@@ -124,5 +128,5 @@ func (s server) full() string {
 		replay, flush, timeline = "-", s.at(), "00000001"
 	}
 	return fmt.Sprintf("s1 %t %s %s false %s %s %s %s 1 1 %d %d false 200 8192 16777216 1 150018 - - 100 3 0 /%s",
-		s.standby, replay, replay, flush, flush, timeline, map[bool]string{true: "1", false: "-"}[s.standby], int64(system), s.began(), s.name)
+		s.standby, replay, replay, flush, flush, timeline, map[bool]string{true: "1", false: "-"}[s.standby], s.system, s.began(), s.name)
 }

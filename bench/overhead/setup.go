@@ -64,7 +64,7 @@ func Open(s Setup, catalog nullpg.Catalog) (*Opened, error) {
 	}
 	o := &Opened{Setup: s, DB: db, close: pool.Close}
 	switch s.Plugin {
-	case "plain":
+	case "plain": // nothing is added
 	case "dbresolver":
 		var replicas []gorm.Dialector
 		for i := range s.Replicas {
@@ -78,6 +78,9 @@ func Open(s Setup, catalog nullpg.Catalog) (*Opened, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
+	}
+	if s.Plugin != "readsplit" {
+		o.DB = o.DB.WithContext(context.Background()) // all measure handles of the same shape
 	}
 	return o, nil
 }
