@@ -14,6 +14,10 @@ JOURNEYS ?=
 PLUGIN   ?= readsplit
 WEBSHOP  ?=
 
+# For make regions and make scale: flags, see -help of each.
+REGIONS ?=
+SCALE   ?=
+
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
 
@@ -42,6 +46,10 @@ help:
 	@echo 'make verify-dbresolver, make verify-mutants   the judge convicts others, and readsplit with a mistake in it'
 	@echo 'make levels      what each guarantee level of sessions costs, in reads on replicas and time'
 	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
+	@echo 'make regions     a primary in another region: what a read costs after a write, beside plain GORM; makes docs/regions.md'
+	@echo '                 (REGIONS="-only readsplit -for 5s" only prints; -away, -behind for other distances)'
+	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
+	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -126,6 +134,13 @@ cluster: deps
 .PHONY: simulate
 simulate:
 	@go run ./internal/simulate/plots
+
+# Delayed links instead of regions (docs/regions.md), and what grows (docs/scale.md).
+.PHONY: regions scale
+regions: deps
+	@go run ./internal/regions -pg $(PG) -page docs/regions.md $(REGIONS)
+scale: deps
+	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels

@@ -23,6 +23,8 @@ type attempt struct {
 	context.Context // the caller's
 	// ahead asks for a small result to be read before the first row is given out.
 	ahead *route
+	// check is what has to be found out on the connection first; nil: nothing.
+	check *check
 
 	timer  *time.Timer
 	unhook func() bool // no longer end with the caller's context
@@ -46,10 +48,14 @@ const (
 func (r *route) begin(ctx context.Context, s *server) context.Context {
 	r.attempt = nil
 	limit := r.router.cfg.AttemptTimeout
-	if s == nil || limit <= 0 && !r.ahead {
+	checked := s != nil && r.check != nil && r.check.server == s
+	if s == nil || limit <= 0 && !r.ahead && !checked {
 		return ctx
 	}
 	a := &attempt{Context: ctx}
+	if checked {
+		a.check = r.check
+	}
 	if r.ahead {
 		a.ahead = r
 	}
@@ -145,16 +151,36 @@ func (a *attempt) leaves() {
 	a.conn = nil
 }
 
+// checked finds out on h what has to be found out before the statement runs. begun
+// says that it runs in a transaction since.
+func (a *attempt) checked(h *heldConn) (begun bool, err error) {
+	if a.check == nil {
+		return false, nil
+	}
+	return a.check.pass(a.Context, h)
+}
+
 // query runs a query of an attempt on h, by run, which is given the context for
 // the driver.
 func (a *attempt) query(h *heldConn, run func(ctx context.Context) (driver.Rows, error)) (driver.Rows, error) {
 	if err := a.enter(h); err != nil {
 		return nil, err
 	}
-	rows, err := run(a.Context)
+	begun, err := a.checked(h)
 	if err != nil {
 		a.leaves()
 		return nil, err
+	}
+	rows, err := run(a.Context)
+	if err != nil {
+		if begun {
+			h.end(a.Context)
+		}
+		a.leaves()
+		return nil, err
+	}
+	if begun {
+		rows = newCheckedRows(rows, h, a.check.server.router())
 	}
 	if !a.settle() {
 		_ = rows.Close()
@@ -171,7 +197,15 @@ func (a *attempt) exec(h *heldConn, run func(ctx context.Context) (driver.Result
 	if err := a.enter(h); err != nil {
 		return nil, err
 	}
+	begun, err := a.checked(h)
+	if err != nil {
+		a.leaves()
+		return nil, err
+	}
 	result, err := run(a.Context)
+	if begun {
+		h.end(a.Context)
+	}
 	if err != nil {
 		a.leaves()
 		return nil, err

@@ -47,8 +47,11 @@ func (rt *router) awaitReplica(ctx context.Context, s *Session) bool {
 		news := rt.monitor.News()
 		var seen *sight
 		d, _, err := rt.decide(ctx, m, q, nil, &seen)
-		if err == nil && d.Target == policy.ToReplica {
+		if err == nil && d.Target == policy.ToReplica && (!d.Check || rt.replicas()[d.Replica].shows(ctx, q)) {
 			return true
+		}
+		if err == nil && d.Reason == policy.ReasonNoReplicas {
+			return false // all that there were have been removed
 		}
 		until := time.Now().Add(awaitPause)
 		if !q.Need.Zero() {

@@ -96,3 +96,14 @@ func TestAwaitGivesUp(t *testing.T) {
 	require.NoError(t, x.plugin.Close(limit(t)))
 	<-came
 }
+
+// Where all replicas have been removed there is nothing to wait for, as where there never
+// was one.
+func TestAwaitWithoutReplicas(t *testing.T) {
+	c := cluster(t)
+	d := newDB(t, c, configured(func(c *readsplit.Config) { c.Replicas = c.Replicas[:1] }))
+	require.NoError(t, d.plugin.RemoveReplica(limit(t), "replica1"))
+	ctx := limit(t)
+	require.False(t, readsplit.NewSession().Await(ctx))
+	require.NoError(t, ctx.Err(), "at once")
+}

@@ -60,7 +60,7 @@ func (r *route) admit(ctx context.Context, reason policy.Reason) (s *server, gen
 	}
 	if b.mayServeStale(ctx, reason) {
 		s, generation, _, err = r.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), 0)
-		if err == nil && s != nil {
+		if err == nil && s != nil && !s.logical { // of which nobody knows how stale
 			b.servedStale.Add(1)
 			return s, generation, policy.ReasonServedStale, nil
 		}

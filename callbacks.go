@@ -253,6 +253,9 @@ func (p *Plugin) routeOf(db *gorm.DB) (*route, bool) {
 // settleRead runs a query again elsewhere that failed while its rows were read,
 // before anything is done with them.
 func (p *Plugin) settleRead(db *gorm.DB) {
+	if db.DryRun && len(db.Statement.Preloads) > 0 {
+		p.foundNothing(db)
+	}
 	if r, ok := p.routeOf(db); ok {
 		r.rerun(db)
 		r.recheck(db)

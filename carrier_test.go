@@ -104,7 +104,8 @@ func TestStoreThatDoesNotKeepWhenATokenWasIssued(t *testing.T) {
 // not make it unsure.
 func TestText(t *testing.T) {
 	x := newTrap(t, configured(func(c *readsplit.Config) { // no sample settles what was written
-		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Minute, time.Hour, 2*time.Hour
+		// Nor does a capture that is asked for with the write, as of a primary that is far.
+		c.SampleEvery, c.MaxSampleAge, c.StickyWindow, c.MaxWait = time.Hour, time.Hour, 2*time.Hour, time.Minute
 	}))
 	db, ctx := x.session()
 	s := readsplit.SessionFrom(ctx)
@@ -166,7 +167,7 @@ func TestTokenNow(t *testing.T) {
 
 	// The primary cannot answer, and nobody waits for it.
 	hung := newTrap(t, configured(func(c *readsplit.Config) {
-		c.SampleEvery, c.MaxSampleAge = time.Minute, time.Hour
+		c.SampleEvery, c.MaxSampleAge = time.Hour, time.Hour
 		c.StickyWindow = 2 * time.Hour
 	}))
 	db, ctx = hung.session()

@@ -22,7 +22,8 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		// Read after the acknowledgement: a capture that starts from now on
 		// covers the write.
 		next, h := q.monitor.NextCapture(), q.writtenIn(began)
-		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now) }
+		until := q.stays(now)
+		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(until) }
 		q.process.update(after)
 		if m.session == nil || everybody {
 			q.unscoped.update(after)
@@ -30,6 +31,7 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		if m.session != nil {
 			m.session.ledgerOf(q).claim.update(after)
 		}
+		q.monitor.Foresee(next)
 	}
 	m.written()
 }
@@ -100,6 +102,10 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		q.LastWrite = c.LastWrite
 	}
 	if c.Empty() {
+		return time.Time{}
+	}
+	if !c.Until.IsZero() && time.Now().Before(c.Until) {
+		q.Sticky = true
 		return time.Time{}
 	}
 	if !c.Unsure.IsZero() {

@@ -14,6 +14,9 @@ func (rt *router) classify(query string) sqlclass.Info {
 
 // judged adds what the catalogue says to what a statement's text says.
 func (rt *router) judged(query string, info sqlclass.Info) sqlclass.Info {
+	if rt.dialect == sqlclass.SQLServer {
+		return rt.judgedThere(query, info)
+	}
 	if !rt.judging.Load() {
 		return info
 	}

@@ -7,6 +7,9 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/discover"
+	"github.com/readsplit/readsplit/groups"
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
@@ -25,6 +28,22 @@ type Config struct {
 	// Replicas are the servers that reads may go to. Without any, everything
 	// goes to the primary. Defaults to none.
 	Replicas []Replica
+
+	// Discover finds replicas beside Replicas while the application runs, and takes out
+	// those that are gone; see docs/discovery.md. They are no hosts that FollowPrimary
+	// could follow: name those in the primary's DSN, too. Defaults to nobody.
+	Discover discover.Config
+
+	// Discovered is what replicas that Discover finds are like: Zone, Weight and Groups
+	// where the source says nothing else, Pool, AllowPrimaryAsReplica. Its Dialector has
+	// the DSN in which host and port are exchanged; without one that is Config.Primary,
+	// or what gorm.Open got. Name is not used.
+	Discovered Replica
+
+	// DiscoverOpen opens a server that Discover has found where the DSN of Discovered
+	// does not do. A pool that the dialector brings along (postgres.Config.Conn) is never
+	// closed. Defaults to exchanging host and port.
+	DiscoverOpen func(discover.Server) gorm.Dialector
 
 	// Primary opens the server that writes go to, as for gorm.Open; a DSN may name
 	// several hosts, see docs/failover.md. Defaults to the
@@ -54,6 +73,16 @@ type Config struct {
 	// SampleEvery is the time between two samples of one server, jittered by a
 	// tenth. Defaults to 200 ms.
 	SampleEvery time.Duration
+
+	// IdleSampleEvery is the time between two samples of one server while this process
+	// runs no statement, from 3 s after the last one on. Where it is longer than the
+	// default, the first read after such a silence may find nothing that is recent enough:
+	// it then asks all servers at once, waits for one replica as long as MaxWait says, and
+	// goes to the primary if none answers in time; and what Status and metrics say of lag
+	// grows as old. As SampleEvery: servers are sampled as ever. At least SampleEvery.
+	// See docs/waiting.md. Defaults to 4/5 of MaxSampleAge, at most half of MaxLag: as
+	// seldom as no read notices; 800 ms.
+	IdleSampleEvery time.Duration
 
 	// MaxSampleAge is how old the newest sample of a replica may be; older news
 	// is no news. At least SampleEvery. Defaults to 1 s.
@@ -151,6 +180,14 @@ type Config struct {
 	// reasons need it longer, or Off. Defaults to no limit.
 	AttemptTimeout time.Duration
 
+	// Groups says what named sets of replicas are for: which reads are meant for each by
+	// their tables or by an estimate of their caller, how many connections they may use,
+	// and whether they fall on the primary, on another replica, or fail, where none of
+	// its replicas is right for them; see docs/groups.md. A group needs no entry:
+	// Replica.Groups and the mark [Group] are enough, and the primary serves what it
+	// cannot. Defaults to none.
+	Groups []groups.Group
+
 	// ConflictGroup names the replicas that are meant for reports. A statement that
 	// replay keeps cancelling starts there, or on the primary where none of them is
 	// right for it, instead of on any replica; see docs/retries.md. Defaults to the
@@ -220,6 +257,16 @@ type Config struct {
 	// that GORM's logger prints. No server gets to see it. Defaults to false.
 	LogServers bool
 
+	// ForbidServerWait keeps the plugin from having a replica of PostgreSQL 19 or later
+	// say by itself when it has replayed what a read waits for (WAIT FOR LSN), which takes
+	// one more connection to it. The replica is then asked again and again while somebody
+	// waits, as older ones are. Defaults to false.
+	ForbidServerWait bool
+
+	// SQLServer says how positions are had on SQL Server, see docs/sqlserver.md. Its zero
+	// value reads them from the views of the availability group.
+	SQLServer lsn.SQLServer
+
 	// ForbidNudge keeps the plugin from committing a message of about 100 bytes
 	// on an idle primary, at most once a second, when that is the only way to
 	// prove that a replica is not behind. Defaults to false.
@@ -238,14 +285,39 @@ type Replica struct {
 	Zone string
 	// Weight is the share of reads relative to the other replicas. Defaults to 1.
 	Weight int
-	// Groups are the classes of work that may ask for this server with Group.
-	// Defaults to none.
+	// Groups are the classes of work that may ask for this server with Group, or are
+	// sent here by Config.Groups. Each has a connection pool of its own here, of
+	// Group.Pool or else of the size of Pool. Defaults to none.
 	Groups []string
+	// Reserved keeps the server for the reads of its Groups: no other read goes there,
+	// not even while the primary is lost. Defaults to false: it serves every read.
+	Reserved bool
+	// Logical says that the server is fed by logical replication: a database cluster of
+	// its own, which no position compares with the primary's. Only reads that are meant
+	// for one of its Groups and ask for nothing more go there: AnyReplica, and Stale as
+	// long as their session has written nothing. Nothing is ever written there. Defaults
+	// to false.
+	Logical bool
 	// AllowPrimaryAsReplica accepts a server that is not in recovery: for
 	// development with one server, and for a primary that is to serve reads by its
 	// Weight. Without it, such a server is warned about and
 	// never read from. Defaults to false.
 	AllowPrimaryAsReplica bool
+	// Balanced says that the name leads to several servers: a Kubernetes -ro service,
+	// HAProxy, a managed reader endpoint, a pooler. A read that asks for something (its
+	// session's writes, MaxLag) then finds out on its own connection what the server
+	// there shows, and goes to another connection, and to the primary at last, where
+	// that is too little; see docs/operations.md. Without it such a name is found out
+	// by what answers there. Defaults to false.
+	Balanced bool
+	// StatedLag is how far behind the primary this server is at most, as whoever runs it
+	// states it; for servers that do not tell their replay position, as those that share
+	// the primary's storage (Aurora), or whose role may not ask for it. Nothing proves
+	// it: reads are as old as it, and for Config.StickyWindow after a write its session
+	// reads from the primary. Where the server tells its position it counts for nothing.
+	// Such a server is used for AnyReplica and Stale alone without it; see
+	// docs/operations.md. Defaults to 0, nothing stated.
+	StatedLag time.Duration
 	// Pool sizes this server's connection pool. Defaults to Config.Pool.
 	Pool Pool
 }
@@ -309,6 +381,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxLag, defaultMaxLag)
 	def(&c.SampleEvery, defaultSampleEvery)
 	def(&c.MaxSampleAge, defaultMaxSampleAge)
+	def(&c.IdleSampleEvery, c.idleEvery())
 	def(&c.SampleTimeout, defaultSampleTimeout)
 	def(&c.MaxWait, defaultMaxWait)
 	def(&c.StickyWindow, max(defaultStickyWindow, c.MaxLag+c.MaxSampleAge))
@@ -318,6 +391,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.Balancer = c.zoned(c.Balancer)
 	c.Replicas = weighed(c.Replicas)
+	if c.Discovered.Weight == 0 {
+		c.Discovered.Weight = 1
+	}
 	if c.Instances == 0 {
 		c.Instances = 1
 	}

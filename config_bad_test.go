@@ -55,28 +55,32 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 			{Name: "f", Dialector: postgres.Open("postgres://user:hunter2@127.0.0.1:port/db")},
 			{Name: "g", Dialector: good, Pool: readsplit.Pool{MaxOpen: -1, MaxIdle: -2}},
 			{Name: "h", Dialector: good, Weight: policy.MaxWeight + 1},
+			{Name: "i", Dialector: good, StatedLag: -1},
+			{Name: "j", Dialector: good, StatedLag: time.Hour},
 		},
-		Default:        7,
-		MaxLag:         -2,
-		SampleEvery:    time.Minute,
-		MaxSampleAge:   time.Second,
-		SampleTimeout:  -time.Second,
-		MaxWait:        -5 * time.Millisecond,
-		StickyWindow:   time.Millisecond,
-		PrimaryLost:    9,
-		Guarantee:      3,
-		Policies:       []policy.Policy{policy.CaughtUp(), nil},
-		NotFound:       7,
-		Spill:          policy.Spill{InFlight: -2, Latency: -2, Lag: -time.Second},
-		PrimaryPool:    readsplit.Pool{MaxOpen: -4},
-		Resolvers:      []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
-		Pool:           readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
-		Retry:          retry.Backoff{Attempts: -7},
-		PrimaryBudget:  overload.Budget{Reads: -4, Beyond: overload.Fail, MaxWait: time.Second},
-		Instances:      -1,
-		AttemptTimeout: -time.Second,
-		ConflictGroup:  "report",
-		TokenKeys:      [][]byte{[]byte("hunter2")},
+		Default:       7,
+		MaxLag:        -2,
+		SampleEvery:   time.Minute,
+		MaxSampleAge:  time.Second,
+		SampleTimeout: -time.Second,
+
+		IdleSampleEvery: time.Second,
+		MaxWait:         -5 * time.Millisecond,
+		StickyWindow:    time.Millisecond,
+		PrimaryLost:     9,
+		Guarantee:       3,
+		Policies:        []policy.Policy{policy.CaughtUp(), nil},
+		NotFound:        7,
+		Spill:           policy.Spill{InFlight: -2, Latency: -2, Lag: -time.Second},
+		PrimaryPool:     readsplit.Pool{MaxOpen: -4},
+		Resolvers:       []readsplit.Resolver{{}, {Name: "x", Replicas: []readsplit.Replica{{}}}},
+		Pool:            readsplit.Pool{MaxLifetime: -1, MaxIdleTime: -time.Hour},
+		Retry:           retry.Backoff{Attempts: -7},
+		PrimaryBudget:   overload.Budget{Reads: -4, Beyond: overload.Fail, MaxWait: time.Second},
+		Instances:       -1,
+		AttemptTimeout:  -time.Second,
+		ConflictGroup:   "report",
+		TokenKeys:       [][]byte{[]byte("hunter2")},
 	})
 	require.Error(t, err)
 	for _, want := range []string{
@@ -92,12 +96,15 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		"Config.Replicas[9].Pool.MaxOpen is -1",
 		"Config.Replicas[9].Pool.MaxIdle is -2",
 		"Config.Replicas[10].Weight is 1048577: it must be 1048576 or less",
+		"Config.Replicas[11].StatedLag is -1ns: it must be positive",
+		"Config.Replicas[12].StatedLag is 1h0m0s and Config.StickyWindow is 1ms, shorter than StatedLag + MaxSampleAge, 1h0m1s",
 		"Config.Spill: readsplit: Spill.InFlight is -2", "Spill.Latency is -2ns", "Spill.Lag is -1s",
 		"Config.Default is 7",
 		"Config.MaxLag is -2ns",
 		"Config.SampleTimeout is -1s",
 		"Config.MaxWait is -5ms",
 		"Config.MaxSampleAge is 1s, shorter than Config.SampleEvery, 1m0s",
+		"Config.IdleSampleEvery is 1s, shorter than Config.SampleEvery, 1m0s",
 		"Config.PrimaryLost is 9",
 		"Config.Guarantee is 3: it must be session.ReadYourWrites, session.MonotonicReads or session.Causal",
 		"Config.Policies[1] is nil",
@@ -120,7 +127,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		assert.True(t, strings.HasPrefix(line, "readsplit: "), line)
 	}
-	assert.Len(t, strings.Split(err.Error(), "\n"), 37, "each once")
+	assert.Len(t, strings.Split(err.Error(), "\n"), 40, "each once")
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "postgres://")
 	assert.NotContains(t, err.Error(), "port=many")

@@ -100,7 +100,7 @@ func TestConfigEveryMark(t *testing.T) {
 			assert.NotEqual(t, "primary", who(d, nobody()))
 		},
 		"Group": func(t *testing.T) {
-			assert.Len(t, servers(t, d, nobody(), 40), 2)
+			eventually(t, "both to serve", func() bool { return len(servers(t, d, nobody(), 40)) == 2 })
 			assert.Equal(t, map[string]int{"replica2": 40}, servers(t, d, readsplit.Group(nobody(), "reports"), 40))
 		},
 		"Recheck": func(t *testing.T) {

@@ -21,7 +21,7 @@ func (f fieldTest) zone(t *testing.T) {
 	}
 	base := newDB(t, f.c, inDatabase(f.database), configured(zones))
 	changed := newDB(t, f.c, inDatabase(f.database), configured(zones), configured(func(c *readsplit.Config) { c.Zone = "b" }))
-	assert.Len(t, servers(t, base, nobody(), 40), 2)
+	eventually(t, "both to serve", func() bool { return len(servers(t, base, nobody(), 40)) == 2 })
 	assert.Equal(t, map[string]int{"replica2": 40}, servers(t, changed, nobody(), 40))
 }
 
@@ -29,12 +29,11 @@ func (f fieldTest) replicaZone(t *testing.T) {
 	here := func(c *readsplit.Config) { c.Zone, c.Spill = "a", policy.Spill{InFlight: -1, Latency: -1} }
 	base := newDB(t, f.c, inDatabase(f.database), configured(here))
 	changed := newDB(t, f.c, inDatabase(f.database), configured(here), configured(func(c *readsplit.Config) { c.Replicas[0].Zone = "a" }))
-	assert.Len(t, servers(t, base, nobody(), 40), 2)
+	eventually(t, "both to serve", func() bool { return len(servers(t, base, nobody(), 40)) == 2 })
 	assert.Equal(t, map[string]int{"replica1": 40}, servers(t, changed, nobody(), 40))
 	// A preference, not a condition.
-	undo := injected(t)(f.c.Replica(0).Freeze(t.Context()))
-	defer undone(t, undo)
-	eventually(t, "the other zone", func() bool { return served(t, changed.WithContext(nobody())) == "replica2" })
+	require.NoError(t, changed.plugin.Drain(limit(t), "replica1"))
+	assert.Equal(t, map[string]int{"replica2": 20}, servers(t, changed, nobody(), 20))
 }
 
 func (f fieldTest) weight(t *testing.T) {
@@ -48,11 +47,24 @@ func (f fieldTest) groups(t *testing.T) {
 	ctx := readsplit.Group(nobody(), "reports")
 	require.ErrorIs(t, base.WithContext(ctx).Raw(whoSQL).Scan(new(string)).Error, readsplit.ErrUnknownGroup)
 	assert.Equal(t, map[string]int{"replica2": 40}, servers(t, changed, ctx, 40))
-	assert.Len(t, servers(t, changed, nobody(), 40), 2, "others may use it too")
+	eventually(t, "both to serve", func() bool { return len(servers(t, changed, nobody(), 40)) == 2 })
 }
 
 // A server that is a primary is never read from in place of a replica, unless that
 // is allowed.
+func (f fieldTest) balanced(t *testing.T) {
+	said := func(change ...dbOption) readsplit.ServerStatus {
+		return newDB(t, f.c, append([]dbOption{inDatabase(f.database)}, change...)...).plugin.Status().Replicas[0]
+	}
+	base := said()
+	assert.False(t, base.Balanced)
+	assert.Empty(t, base.Backends)
+	changed := said(configured(func(c *readsplit.Config) { c.Replicas[0].Balanced = true }))
+	assert.True(t, changed.Balanced)
+	require.Len(t, changed.Backends, 1, "that answered so far")
+	assert.Equal(t, f.c.Replica(0).Port(), changed.Backends[0].Port)
+}
+
 func (f fieldTest) allowPrimary(t *testing.T) {
 	one := func(c *readsplit.Config) {
 		c.Replicas = c.Replicas[:1]
@@ -175,4 +187,27 @@ func (f fieldTest) poolMaxIdleTime(t *testing.T) {
 	require.Positive(t, open(base))
 	eventually(t, "idle connections to be closed", func() bool { return open(changed) == 0 })
 	assert.Positive(t, open(base))
+}
+
+// What is stated of a server counts where it does not tell its position, and for
+// nothing where it does.
+func (f fieldTest) statedLag(t *testing.T) {
+	with := reader(t, f.c, f.database, "")
+	require.NoError(t, f.c.WaitCaughtUp(limit(t)))
+	said := func(with string, lag time.Duration) readsplit.ServerStatus {
+		d := newDB(t, f.c, inDatabase(f.database), as(f.c, f.database, with, lag))
+		eventually(t, "both servers to have answered", func() bool {
+			s := d.plugin.Status()
+			return !s.Primary.Sampled.IsZero() && s.Replicas[0].Up
+		})
+		return d.plugin.Status().Replicas[0]
+	}
+	base, changed, told := said(with, 0), said(with, time.Second), said("", time.Second)
+	assert.True(t, base.NoPosition)
+	assert.False(t, base.LagKnown)
+	assert.True(t, changed.LagKnown)
+	assert.GreaterOrEqual(t, changed.Lag, time.Second)
+	assert.Equal(t, time.Second, changed.StatedLag)
+	assert.False(t, told.NoPosition)
+	assert.Zero(t, told.StatedLag)
 }

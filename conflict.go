@@ -31,7 +31,7 @@ func (r *route) weigh(ctx context.Context, v retry.Verdict, err error, run lastR
 		return retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseAttemptTimeout}
 	case kind == retry.ConflictNone, kind == retry.ConflictTablespace, kind == retry.ConflictDatabase:
 		// The last two cancel whoever is there, and once.
-	case r.group(marksOf(ctx)) == "":
+	case r.class == nil:
 		now := time.Now()
 		r.router.conflicts.Cancelled(r.text, run.began, now)
 		if now.Sub(run.began) >= conflicts.Long {

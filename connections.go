@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -37,6 +38,7 @@ type connectionUser struct {
 	seen          bool
 	at            runningServer
 	most, reserve int
+	waits         bool // a connection is kept on which the server waits
 }
 
 // watchConnections returns what a source tells its samples to.
@@ -54,8 +56,9 @@ func (p *Plugin) watchConnections(rt *router, replica *server) func(lsn.Sample) 
 	return func(s lsn.Sample) {
 		at := runningServer{s.System, s.Started}
 		c.mu.Lock()
-		news := !u.seen || u.at != at || u.most != s.MaxConnections || u.reserve != s.Reserved
-		u.seen, u.at, u.most, u.reserve = true, at, s.MaxConnections, s.Reserved
+		waits := replica != nil && s.Version >= lsn.WaitVersion && !rt.cfg.ForbidServerWait
+		news := !u.seen || u.at != at || u.most != s.MaxConnections || u.reserve != s.Reserved || u.waits != waits
+		u.seen, u.at, u.most, u.reserve, u.waits = true, at, s.MaxConnections, s.Reserved, waits
 		live := c.live
 		c.mu.Unlock()
 		if news && live {
@@ -91,7 +94,10 @@ func (p *Plugin) checkConnections() {
 		c.said = make(map[runningServer]int)
 	}
 	var warn, info []overload.Connections
-	for at, sum := range c.sums() {
+	sums := c.sums()
+	// Runs that have ended, and servers that were removed, do not come again.
+	maps.DeleteFunc(c.said, func(at runningServer, _ int) bool { _, there := sums[at]; return !there })
+	for at, sum := range sums {
 		unlimited := len(sum.Unlimited()) > 0
 		if said, ok := c.said[at]; ok && said == sum.Needed || sum.Fits() && !unlimited {
 			continue
@@ -145,6 +151,7 @@ func (c *connections) sums() map[runningServer]overload.Connections {
 			counted[pool] = true
 			sum.Pools = append(sum.Pools, limit)
 		}
+		sum.Pools = append(sum.Pools, u.lanes()...)
 		sums[u.at] = sum
 	}
 	for at, sum := range sums {
@@ -177,11 +184,13 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		if rt.follow != nil {
 			own++ // it is asked whether it is the primary now
 		}
-		name := fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
-		if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
-			name = fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
+		if u.waits && s.dialer.owned {
+			own++ // on which it says what it has replayed
 		}
-		return s.pool, overload.PoolLimit{Name: name, MaxOpen: s.pool.Stats().MaxOpenConnections}, own
+		if s.reserved {
+			return nil, limit, own // no read runs in the site's pool
+		}
+		return s.pool, overload.PoolLimit{Name: u.poolField(), MaxOpen: s.pool.Stats().MaxOpenConnections}, own
 	}
 	if rt.follow != nil && rt.follow.of == rt {
 		own++
@@ -201,4 +210,37 @@ func (u *connectionUser) opens() (pool *sql.DB, limit overload.PoolLimit, own in
 		limit.Name = rt.field + ".PrimaryPool.MaxOpen"
 	}
 	return pool, limit, own
+}
+
+// poolField is how the configuration calls the size of a replica's pool.
+func (u *connectionUser) poolField() string {
+	s, rt := u.replica, u.rt
+	if s.index >= len(rt.cfg.Replicas) || rt.cfg.Replicas[s.index].Name != s.name {
+		if s.discovered.Load() {
+			return fmt.Sprintf("Config.Discovered.Pool.MaxOpen (%s)", s.name)
+		}
+		return fmt.Sprintf("Replica.Pool.MaxOpen of %q, which AddReplica added", s.name)
+	}
+	return fmt.Sprintf("%s.Replicas[%d].Pool.MaxOpen", rt.field, s.index)
+}
+
+// lanes returns the limits of the pools that groups have on a replica. Where they all
+// take connections out of one pool of the application's, that has the limit.
+func (u *connectionUser) lanes() (all []overload.PoolLimit) {
+	s := u.replica
+	if s == nil || !s.dialer.owned && s.dialer.db.Stats().MaxOpenConnections > 0 {
+		return nil
+	}
+	for _, l := range *s.lanes.Load() {
+		field := u.poolField()
+		for i, g := range u.rt.plugin.cfg.Groups {
+			if g.Name == l.class.name && g.Pool.MaxOpen > 0 {
+				field = fmt.Sprintf("Config.Groups[%d].Pool.MaxOpen", i)
+			}
+		}
+		all = append(all, overload.PoolLimit{
+			Name: fmt.Sprintf("%s for group %q on %s", field, l.class.name, s.name), MaxOpen: l.pool.Stats().MaxOpenConnections,
+		})
+	}
+	return all
 }

@@ -28,7 +28,10 @@ type dialer struct {
 	db *sql.DB
 	// owned says that the dialector opened db for us. A *sql.DB that the
 	// application passed in (postgres.Config.Conn) is not ours to close.
-	owned bool
+	owned  bool
+	engine engine   // nil: plain
+	plain  postgres // asks its server where nothing else is said
+	hung   hanging
 }
 
 // newDialer initialises d apart from any other gorm.DB: with a copy of an
@@ -72,7 +75,7 @@ func (d *dialer) scarce() bool {
 
 // dial opens one connection.
 func (d *dialer) dial(ctx context.Context) (*heldConn, error) {
-	holder, err := d.db.Conn(ctx)
+	holder, err := d.conn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/explain"
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -69,7 +71,10 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 	ctx = h.marked(ctx)
 	q := &route{router: rt, wish: r.wish, text: s.SQL}
 	if p := r.parent; p != nil {
-		q.parent = &route{router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran, fell: p.fell}
+		q.parent = &route{
+			router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran, fell: p.fell,
+			class: p.class, pooled: p.pooled, lifted: p.lifted,
+		}
 	}
 	var (
 		at         *server
@@ -87,10 +92,17 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Trace, s.Session = h.trace, h.owed(rt)
 	}
 	s.Reason, s.Err = reason, err
+	r.class, r.pooled, r.lifted = q.class, q.pooled, q.lifted
+	if q.class != nil {
+		s.Group, s.GroupWhy = q.class.name, q.classedBy(ctx, marksOf(ctx))
+	}
 	switch {
 	case err != nil:
 		if h.ruled {
 			s.Reason = h.trace.Decision.Reason
+		}
+		if errors.Is(err, groups.ErrRefused) {
+			s.Reason = policy.ReasonGroupRefused
 		}
 		return
 	case at != nil:
@@ -103,6 +115,7 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Servers = []string{primaryName}
 		h.nearly(rt, r, s)
 	}
+	h.checks(rt, s)
 	if n := h.p.percent(); n < 100 && !s.Primary() && (q.parent == nil || q.parent.at == nil) {
 		s.Before = append(s.Before, fmt.Sprintf("an operator lets %d of 100 reads through (Traffic.Percent); the others go to the primary (%s)", n, policy.ReasonPercent))
 		s.Servers = also(s.Servers, primaryName)
@@ -112,6 +125,30 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		h.bounded(ctx, rt, q, s)
 		r.fell = q.fell
 	}
+}
+
+// checks explains that a read which may go to a name of several servers finds out there
+// what it is shown. In a rehearsal nobody is asked.
+func (h *rehearsal) checks(rt *router, s *explain.Statement) {
+	for _, name := range h.balanced(rt, s.Servers) {
+		s.Before = append(s.Before, fmt.Sprintf("would ask the server that its connection to %s leads to what it shows, unless it has shown enough already; where that is too little, another connection, and at last the primary serves it", name))
+		s.Servers = also(s.Servers, primaryName)
+	}
+}
+
+// balanced are those of the names that lead to several servers, for a read that asks
+// for something.
+func (h *rehearsal) balanced(rt *router, names []string) (several []string) {
+	if h.query.Mode == policy.AnyReplica {
+		return nil
+	}
+	snap := rt.monitor.Snapshot()
+	for i := range snap.Replicas {
+		if r := &snap.Replicas[i]; r.Balanced && !r.Gone && slices.Contains(names, r.Name) {
+			several = append(several, r.Name)
+		}
+	}
+	return several
 }
 
 // percent is how many of a hundred reads the rules decide about.

@@ -59,7 +59,7 @@ func newFollowing(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB
 // unhurried is what an application has that changes nothing: what is promised of
 // times is promised of that.
 func unhurried(c *readsplit.Config) {
-	c.SampleEvery, c.MaxSampleAge, c.MaxLag, c.StickyWindow, c.MaxWait = 0, 0, 0, 0, 0
+	c.SampleEvery, c.SampleTimeout, c.MaxSampleAge, c.MaxLag, c.StickyWindow, c.MaxWait = 0, 0, 0, 0, 0, 0
 }
 
 // followPrimary is the test of the field: the replicas are asked whether they are the

@@ -455,6 +455,7 @@ func TestFailoverOfAWriteUnderWay(t *testing.T) {
 	}
 	sync("nobody")
 	t.Cleanup(func() { sync("") })
+	commitsWait(t, c)
 	ways := map[string]func(db *gorm.DB) error{
 		"autocommit": func(db *gorm.DB) error { return db.Exec("UPDATE counters SET n = 5 WHERE id = 0").Error },
 		"returning": func(db *gorm.DB) error {

@@ -27,10 +27,10 @@ const (
 // to it that each is.
 func kindOf(reason policy.Reason) kind {
 	switch reason {
-	case policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica,
-		policy.ReasonPrimaryLost, policy.ReasonServedStale:
+	case policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStatedLag, policy.ReasonStale, policy.ReasonAnyReplica,
+		policy.ReasonPrimaryLost, policy.ReasonServedStale, policy.ReasonOutsideGroup:
 		return elsewhere // a replica serves it
-	case policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven:
+	case policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, policy.ReasonGroupRefused:
 		return elsewhere // it has its error already
 
 	case policy.ReasonWrite, policy.ReasonLockingRead, policy.ReasonUnknownStatement:
@@ -43,7 +43,7 @@ func kindOf(reason policy.Reason) kind {
 		return belongs // a replica was asked, and cannot know
 	case policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonShadow:
 		return belongs // an operator wants it there
-	case policy.ReasonNoReplicas, policy.ReasonGroupEmpty:
+	case policy.ReasonNoReplicas, policy.ReasonGroupEmpty, policy.ReasonReserved:
 		return belongs // the configuration says so: nothing has fallen back
 
 	case policy.ReasonFailedThisRead, policy.ReasonReplicaFailed:
@@ -51,9 +51,11 @@ func kindOf(reason policy.Reason) kind {
 	case policy.ReasonNotInGroup, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews, policy.ReasonOldNews,
 		policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonSlowStart:
 		return fallback // there is no replica to serve it
+	case policy.ReasonGroupOnPrimary, policy.ReasonLogical:
+		return fallback // no replica of its group is right for it
 	case policy.ReasonKeepsConflicting:
 		return fallback // replay would cancel it there
-	case policy.ReasonLagUnknown, policy.ReasonBehindBytes, policy.ReasonLagging:
+	case policy.ReasonLagUnknown, policy.ReasonNoPosition, policy.ReasonBehindBytes, policy.ReasonLagging:
 		return fallback // replicas are too old
 	case policy.ReasonBehindSession, policy.ReasonWaitExpired:
 		return fallback // replicas do not have what the session wrote

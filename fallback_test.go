@@ -15,11 +15,11 @@ func TestEveryReasonHasItsPlaceInTheBudget(t *testing.T) {
 	want := map[kind][]policy.Reason{
 		elsewhere: {
 			policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica,
-			policy.ReasonPrimaryLost, policy.ReasonServedStale, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven,
+			policy.ReasonPrimaryLost, policy.ReasonServedStale, policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, policy.ReasonOutsideGroup, policy.ReasonGroupRefused, policy.ReasonStatedLag,
 		},
 		belongs: {
 			policy.ReasonWrite, policy.ReasonLockingRead, policy.ReasonUnknownStatement, policy.ReasonFresh, policy.ReasonNoReplicas,
-			policy.ReasonGroupEmpty, policy.ReasonPreferPrimary, policy.ReasonInTransaction, policy.ReasonPinned, policy.ReasonReadToWrite,
+			policy.ReasonGroupEmpty, policy.ReasonReserved, policy.ReasonPreferPrimary, policy.ReasonInTransaction, policy.ReasonPinned, policy.ReasonReadToWrite,
 			policy.ReasonKillSwitch, policy.ReasonPercent, policy.ReasonShadow,
 			policy.ReasonReadOnlyTransaction, policy.ReasonRefusedByReplica, policy.ReasonSchemaBehind, policy.ReasonNotFoundRecheck,
 		},
@@ -27,7 +27,7 @@ func TestEveryReasonHasItsPlaceInTheBudget(t *testing.T) {
 			policy.ReasonNotInGroup, policy.ReasonFailedThisRead, policy.ReasonNotAStandby, policy.ReasonDown, policy.ReasonNoNews,
 			policy.ReasonOldNews, policy.ReasonDrained, policy.ReasonEjected, policy.ReasonSlowStart, policy.ReasonBalanced, policy.ReasonUnprovenHistory, policy.ReasonLagUnknown, policy.ReasonBehindBytes,
 			policy.ReasonLagging, policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonReplicaFailed,
-			policy.ReasonKeepsConflicting,
+			policy.ReasonKeepsConflicting, policy.ReasonGroupOnPrimary, policy.ReasonLogical, policy.ReasonNoPosition,
 		},
 		owing: {
 			policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending, policy.ReasonStickyWindow,

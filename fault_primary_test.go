@@ -26,7 +26,7 @@ func TestFaultPrimaryGone(t *testing.T) {
 	}), inDatabase(serve.name))
 	// No sample settles what this one writes.
 	slow := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) {
-		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Minute, time.Hour, 2*time.Hour
+		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Hour, time.Hour, 2*time.Hour
 	}), inDatabase(serve.name))
 
 	newcomer := readsplit.WithSession(context.Background(), readsplit.NewSession())

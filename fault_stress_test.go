@@ -17,7 +17,7 @@ import (
 // is well, and at no moment did anybody miss their own write or get an error.
 func TestFaultStress(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(patient))
+	d := newDB(t, c, configured(patient), configured(impatient))
 	counters(t, d, 60)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

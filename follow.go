@@ -89,6 +89,7 @@ func (rt *router) openFollower(dialector gorm.Dialector, size Pool) error {
 			// With connections of its own: a replica that is removed may be the primary.
 			switch hosts := dialect.Hosts(r.Dialector); {
 			case rt.dialers[i] == nil: // reported already
+			case r.Logical: // it takes writes, and is no candidate
 			case hosts == nil:
 				errs = append(errs, f.add(r.Name, r.Dialector))
 			default:

@@ -14,11 +14,14 @@ import (
 // that an idle one does not stay with an old primary until somebody wants to use it.
 func (h *heldConn) breakOff() {
 	h.dead.Store(true)
-	if h.netConn == nil {
-		return
+	if h.netConn != nil {
+		hangUp(h.netConn)
 	}
-	_ = h.netConn.SetDeadline(time.Now().Add(-time.Second))
-	socket := h.netConn
+}
+
+// hangUp ends whatever waits on a connection.
+func hangUp(socket net.Conn) {
+	_ = socket.SetDeadline(time.Now().Add(-time.Second))
 	if secured, ok := socket.(interface{ NetConn() net.Conn }); ok {
 		socket = secured.NetConn() // a farewell could wait for a server that is frozen
 	}

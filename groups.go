@@ -17,7 +17,9 @@ func (p *Plugin) hasGroup(name string) bool {
 func (p *Plugin) groupNames() string {
 	groups := make(map[string]bool)
 	for _, rt := range p.routers() {
-		maps.Copy(groups, rt.members.groups())
+		for name := range rt.members.groups() {
+			groups[name] = true
+		}
 	}
 	if len(groups) == 0 {
 		return "no replica is in any group; set Replica.Groups"

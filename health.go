@@ -16,7 +16,7 @@ const trialEvery = 100 * time.Millisecond
 func (r *route) tryEjected(q *query, snap *policy.Snapshot, d policy.Decision) policy.Decision {
 	now := time.Now()
 	for i := range snap.Replicas {
-		if !now.Before(snap.Replicas[i].EjectedUntil) || q.Exclude>>(uint(i)%64)&1 != 0 {
+		if !now.Before(snap.Replicas[i].EjectedUntil) || q.Excludes(i) {
 			continue
 		}
 		q.TryEjected = true

@@ -48,7 +48,7 @@ func ailing(t *testing.T, c *testenv.Cluster, h monitor.Health) (*testDB, []*sic
 	require.NoError(t, c.CreateDatabase(t.Context(), name))
 	d := newDB(t, c, inDatabase(name), configured(func(cfg *readsplit.Config) {
 		cfg.Health = h
-		cfg.MaxLag = readsplit.Off
+		cfg.MaxLag, cfg.MaxSampleAge = readsplit.Off, 10*time.Second
 		for i := range cfg.Replicas {
 			parsed, err := pgx.ParseConfig(c.Replica(i).DSNFor(name))
 			require.NoError(t, err)

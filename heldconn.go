@@ -37,6 +37,7 @@ type heldConn struct {
 	// lent: the connection goes back where it came from, instead of being closed.
 	lent     bool
 	settings applied
+	link     *link // nil: the name is that of one server
 }
 
 func (h *heldConn) hold(c driver.Conn) {
@@ -60,7 +61,7 @@ func socketOf(c driver.Conn) net.Conn {
 	for _, name := range [...]string{"Conn", "PgConn", "Conn"} {
 		m := v.MethodByName(name)
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
-			return nil
+			return socketOfTDS(c)
 		}
 		v = m.Call(nil)[0]
 	}
@@ -154,10 +155,7 @@ func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 	if err := h.usable(); err != nil {
 		return nil, err
 	}
-	if err := h.apply(ctx); err != nil {
-		return nil, err
-	}
-	tx, err := h.begun(ctx, opts)
+	tx, err := h.beginsWith(ctx, opts)
 	if err == nil && h.settings.wanted != nil {
 		h.settings.inTx = true
 		tx = heldTx{tx, h}
@@ -166,6 +164,16 @@ func (h *heldConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 		tx = followTx{tx, h}
 	}
 	return tx, err
+}
+
+func (h *heldConn) beginsWith(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if c, ok := ctx.(*checking); ok {
+		return h.beginChecked(c, opts)
+	}
+	if err := h.apply(ctx); err != nil {
+		return nil, err
+	}
+	return h.begun(ctx, opts)
 }
 
 func (h *heldConn) begun(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {

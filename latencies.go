@@ -27,15 +27,15 @@ func (rt *router) Latency(replica int, now time.Time) time.Duration {
 // timeFailed tells the estimate of s of a run that failed. How long the failure took
 // says nothing: the broken server would be the fastest of all. Nor does a statement
 // that is wrong, or in the way of replay.
-func (s *server) timeFailed(ctx context.Context, v retry.Verdict, run lastRun) {
+func (s *server) timeFailed(ctx context.Context, v retry.Verdict, run lastRun, of *class) {
 	now, took := sinceStart(), run.pace.took
 	switch {
 	case retry.Ended(ctx) || run.late:
 		// Who asked did not wait for the end: it takes that long at least.
 		if took > 0 {
-			s.meter.Abandoned(now, took, run.pace.inFlight)
+			s.meterFor(of).Abandoned(now, took, run.pace.inFlight)
 		}
 	case v.Strikes():
-		s.meter.Failed(now, took)
+		s.meterFor(of).Failed(now, took)
 	}
 }

@@ -19,7 +19,7 @@ func causal(c *readsplit.Config) { c.Guarantee = session.Causal }
 
 func (f fieldTest) guarantee(t *testing.T) {
 	base, changed := f.both(t, func(c *readsplit.Config) { c.Guarantee = session.MonotonicReads })
-	assert.Len(t, servers(t, base, nobody(), 40), 2)
+	eventually(t, "both to serve", func() bool { return len(servers(t, base, nobody(), 40)) == 2 })
 	assert.Len(t, servers(t, changed, nobody(), 40), 1, "a session stays where it is")
 }
 

@@ -12,13 +12,38 @@ import (
 func logTo(db *gorm.DB) func(monitor.Change) {
 	return func(c monitor.Change) {
 		ctx := context.Background()
+		if db.Dialector.Name() == "sqlserver" {
+			if text := saidOfSQLServer(c); text != "" {
+				db.Logger.Warn(ctx, "%s", text)
+				return
+			}
+		}
 		switch c.State {
 		case monitor.StateWritable:
+			if c.Err != nil {
+				db.Logger.Warn(ctx, "readsplit: behind replica %q there is a PRIMARY, and no read goes there: %v; set Replica.AllowPrimaryAsReplica if that is meant", c.Server, c.Err)
+				return
+			}
 			db.Logger.Warn(ctx, "readsplit: replica %q is not in recovery: it is a PRIMARY, and no read goes there; was it promoted, or is the address wrong? Set Replica.AllowPrimaryAsReplica if that is meant", c.Server)
+		case monitor.StateNotLogical:
+			db.Logger.Warn(ctx, "readsplit: replica %q is declared Logical (fed by logical replication), but it is of the primary's own database cluster: no read goes there; is its address right? Leave Replica.Logical out for a physical replica", c.Server)
 		case monitor.StateForeign:
+			if c.Err != nil {
+				db.Logger.Warn(ctx, "readsplit: behind replica %q there is a server that follows ANOTHER HISTORY than the primary, and no read goes there: %v; is it of another cluster, or left over from a failover?", c.Server, c.Err)
+				return
+			}
 			db.Logger.Warn(ctx, "readsplit: replica %q follows another history than the primary: no read goes there until it is proven to follow the primary again", c.Server)
 		case monitor.StateBalanced:
-			db.Logger.Warn(ctx, "readsplit: replica %q answers as several servers: what one connection says is not true of the next, so no read that asks for anything goes there; give each server a name of its own in Config.Replicas", c.Server)
+			db.Logger.Warn(ctx, "readsplit: replica %q answers as several servers: what one connection says is not true of the next, so each read that asks for anything finds out on its own connection what it is shown, which costs a round trip now and then, and two more for each read behind a pooler; give each server a name of its own in Config.Replicas if you can, or set Replica.Balanced to say that it is meant", c.Server)
+		case monitor.StateNoPosition:
+			switch {
+			case c.Replica < 0:
+				db.Logger.Warn(ctx, "readsplit: %s does not tell its position: after a write, only time says when replicas show it (Config.StickyWindow, Replica.StatedLag)", c.Server)
+			case c.Err != nil:
+				db.Logger.Warn(ctx, "readsplit: replica %q does not tell its replay position, and is used for AnyReplica and Stale alone: let its role ask for it (GRANT EXECUTE on pg_last_wal_replay_lsn() and its like), or set Replica.StatedLag", c.Server)
+			default:
+				db.Logger.Warn(ctx, "readsplit: replica %q does not tell its replay position: how old it is rests on Replica.StatedLag, and for Config.StickyWindow after a write its session reads from the primary", c.Server)
+			}
 		case monitor.StateStandby:
 			db.Logger.Error(ctx, "readsplit: %s is in recovery: it is a standby; is its address right (gorm.Open, Config.Primary, Resolver.Primary, dbresolver's Sources)?", c.Server)
 		case monitor.StateDown:
@@ -54,14 +79,17 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 
 // onChange is told by the monitor, one change at a time for each server.
 func (rt *router) onChange(c monitor.Change) {
-	if c.Replica >= 0 && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
-		closeIdle(rt.replicas()[c.Replica].pool) // they lead to a run that has ended, or to what is no replica any more
+	if c.Replica >= 0 && c.Err == nil && (c.State == monitor.StateRestarted || c.State == monitor.StateRegressed || c.State == monitor.StateWritable) {
+		rt.replicas()[c.Replica].closeIdle() // they lead to a run that has ended, or to what is no replica any more
 	}
 	rt.tellChange(c)
 	if rt.log == nil {
 		return
 	}
 	if rt.quietly(c) {
+		return
+	}
+	if rt.saidByDiscovery(c) {
 		return
 	}
 	if c.Server == primaryName && rt.name != "" {

@@ -29,6 +29,9 @@ type sharedCluster struct {
 	start   sync.Once
 	cluster *testenv.Cluster
 	err     error
+
+	mu        sync.Mutex
+	databases []string // of tests that are over
 }
 
 func (s *sharedCluster) get(t testing.TB) *testenv.Cluster {
@@ -37,8 +40,34 @@ func (s *sharedCluster) get(t testing.TB) *testenv.Cluster {
 		s.cluster, s.err = testenv.New(context.Background(), testenv.Config{})
 	})
 	require.NoError(t, s.err)
-	t.Cleanup(func() { require.NoError(t, s.cluster.UndoAll()) })
+	t.Cleanup(func() {
+		require.NoError(t, s.cluster.UndoAll())
+		s.drop(t)
+	})
 	return s.cluster
+}
+
+// drop drops the databases of tests that are over, which no fault may hinder. Each is
+// 7 MB on three servers, and these may lie in memory.
+func (s *sharedCluster) drop(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range s.databases {
+		execOn(t, s.cluster.Primary(), "DROP DATABASE "+name+" WITH (FORCE)")
+	}
+	s.databases = nil
+}
+
+// unused has a database dropped when the faults of the test that made it are over.
+func unused(c *testenv.Cluster, name string) {
+	for _, s := range []*sharedCluster{calm, broken} {
+		if s.cluster == c {
+			s.mu.Lock()
+			s.databases = append(s.databases, name)
+			s.mu.Unlock()
+		}
+	}
 }
 
 // cluster returns the shared cluster. A test of it takes a database of its own
@@ -118,6 +147,7 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	o.gorm.Logger = d.log
 	o.database = newDatabaseName(t)
 	fresh := o.database
+	undisturbed(&o.config)
 	o.config.Replicas = make([]readsplit.Replica, len(c.Replicas()))
 	for i, s := range c.Replicas() {
 		o.config.Replicas[i].Name = s.Name()
@@ -128,6 +158,7 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	d.name = o.database
 	if o.database == fresh {
 		require.NoError(t, c.CreateDatabase(t.Context(), fresh))
+		t.Cleanup(func() { unused(c, fresh) })
 	}
 	for i := range o.config.Replicas {
 		if r := &o.config.Replicas[i]; r.Dialector == nil {
@@ -151,6 +182,14 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	})
 	return d
 }
+
+// undisturbed is for servers that do not freeze: one that does not answer within half a
+// second shares two processors with three packages of tests, and is not down. One that
+// dies, stops or is promoted says so.
+func undisturbed(c *readsplit.Config) { c.SampleTimeout = 10 * time.Second }
+
+// impatient is for servers that freeze, which nothing but the time tells from others.
+func impatient(c *readsplit.Config) { c.SampleTimeout = 0 }
 
 // password is the secret in a DSN, which must appear nowhere.
 func password(dsn string) string {

@@ -16,8 +16,8 @@ import (
 // Reads look at them without a lock; who changes them holds Plugin.adding.
 type members struct {
 	list  atomic.Pointer[[]*server]
-	named atomic.Pointer[map[string]bool] // groups that some replica is in, or was in
-	most  int                             // connections of the primary's pool, for sizes; 0: no limit
+	named atomic.Pointer[map[string]*class] // groups that some replica is in, or was in, or that are described
+	most  int                               // connections of the primary's pool, for sizes; 0: no limit
 }
 
 // replicas returns the servers by place, those that were removed too.
@@ -39,36 +39,60 @@ func (rt *router) InFlight(replica int) int64 {
 	// The monitor knows a replica a moment before it has joined. Nobody decides for it
 	// then, but an explanation asks of all.
 	if all := rt.replicas(); replica < len(all) {
-		return all[replica].meter.InFlight()
+		return all[replica].inFlight()
 	}
 	return 0
 }
 
-func (m *members) groups() map[string]bool {
+func (m *members) groups() map[string]*class {
 	if p := m.named.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-func (m *members) inGroup(name string) bool { return m.groups()[name] }
+func (m *members) inGroup(name string) bool { return m.groups()[name] != nil }
+
+// class returns a group by its name; nil: nothing is known of it here.
+func (m *members) class(name string) *class { return m.groups()[name] }
+
+// knows takes in groups that were not known yet, and returns them.
+func (rt *router) knows(names []string) (added map[string]*class) {
+	all := maps.Clone(rt.members.groups())
+	for _, name := range names {
+		if all[name] != nil {
+			continue
+		}
+		if all == nil {
+			all = make(map[string]*class)
+		}
+		if added == nil {
+			added = make(map[string]*class)
+		}
+		all[name] = rt.newClass(name)
+		added[name] = all[name]
+	}
+	rt.members.named.Store(&all)
+	return added
+}
 
 // join makes the server of a replica and puts it at its place.
 func (rt *router) join(place int, r Replica, d *dialer) {
-	s := newServer(place, r, d, r.Pool.or(rt.cfg.Pool).sized(rt.members.most), rt.plugin.db.Config)
+	added := rt.knows(r.Groups)
+	size := func(p Pool) Pool { return p.or(rt.cfg.Pool).sized(rt.members.most) }
+	s := newServer(place, r, d, size(r.Pool), rt.plugin.db.Config)
+	lanes := newLanes(s, r, rt.members.groups(), size, rt.plugin.db.Config)
+	s.lanes.Store(&lanes)
+	for _, other := range rt.replicas() {
+		if added != nil && !other.gone.Load() {
+			other.addLanes(newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config))
+		}
+	}
 	s.monitor = rt.monitor
 	s.held = &heldServer{router: rt, server: place + 1}
 	if rt.cfg.Settings != nil {
 		s.wanted = rt.plugin.wanted
 	}
-	groups := maps.Clone(rt.members.groups())
-	for _, g := range r.Groups {
-		if groups == nil {
-			groups = make(map[string]bool)
-		}
-		groups[g] = true
-	}
-	rt.members.named.Store(&groups)
 	all := slices.Clone(rt.replicas())
 	if place < len(all) {
 		all[place] = s
@@ -82,7 +106,16 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 func monitored(r Replica, from *source) monitor.Target {
 	return monitor.Target{
 		Name: r.Name, Zone: r.Zone, Weight: r.Weight, Groups: r.Groups,
-		AllowPrimary: r.AllowPrimaryAsReplica, Source: from,
+		AllowPrimary: r.AllowPrimaryAsReplica, Logical: r.Logical, Reserved: r.Reserved,
+		Balanced: r.Balanced && !tellsNames(r.Dialector), StatedLag: r.StatedLag, Source: from,
+	}
+}
+
+// clocks lets a primary that does not tell its position have one by the clock, if it is
+// stated of r how far behind it is.
+func (rt *router) clocks(r Replica) {
+	if r.StatedLag > 0 {
+		rt.clock.Store(true)
 	}
 }
 
@@ -104,38 +137,7 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 	if err != nil {
 		return err
 	}
-	r = weighed([]Replica{r})[0]
-	var v problems
-	v.replica("Replica", r)
-	if p.db.Dialector.Name() != "postgres" {
-		v.add("AddReplica on a database of dialect %q: replicas work with postgres", p.db.Dialector.Name())
-	}
-	for _, s := range rt.replicas() {
-		if s.name == r.Name && !s.gone.Load() {
-			v.add("Replica.Name is %q, as that of a replica that is there: names must differ; rename it, or remove the other with RemoveReplica", r.Name)
-		}
-	}
-	for _, g := range r.Groups {
-		if t := p.tables.Load(); t.byName[g] != nil {
-			v.add("Replica.Groups names %q, which is a resolver: Use(%q) would mean both; rename one", g, g)
-		}
-	}
-	if err := v.err(); err != nil {
-		return err
-	}
-	d, err := newDialer(r.Dialector)
-	if err != nil {
-		return fmt.Errorf("readsplit: Replica.Dialector (%q): %w", r.Name, err)
-	}
-	from := &source{dialer: d, shared: d.scarce()}
-	rt.monitor.Add(monitored(r, from), func(place int) {
-		rt.join(place, r, d)
-		from.saw = p.watchConnections(rt, rt.replicas()[place])
-	})
-	if !rt.judging.Load() {
-		rt.judge()
-	}
-	return nil
+	return p.addAll(context.Background(), rt, false, []Replica{r})[0]
 }
 
 // RemoveReplica takes a replica out of service as [Plugin.Drain] does and forgets
@@ -156,9 +158,7 @@ func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	}
 	var errs []error
 	for _, m := range found {
-		m.router.monitor.Remove(m.server.index)
-		p.connections.forget(m.router, m.server)
-		errs = append(errs, m.server.close())
+		errs = append(errs, p.forget(m))
 	}
 	return errors.Join(errs...)
 }

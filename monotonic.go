@@ -54,7 +54,7 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 			next := &sight{capture: capture, insert: s == nil, at: now}
 			known := old == decided || old != nil && old.server == s && old.generation == generation
 			switch {
-			case q == rt && s != nil && known:
+			case q == rt && s != nil && known && !s.balanced() && !s.tellsNoPosition():
 				next.server, next.generation = s, generation
 			case old != nil && s != nil:
 				next.insert = old.insert
@@ -99,7 +99,7 @@ func (t *readOnlyTx) shownByStatement(ctx context.Context) {
 	t.mu.Lock()
 	s, generation, moved := t.server, t.generation, t.primary != nil
 	t.mu.Unlock()
-	if s != nil && !moved {
+	if s != nil && !moved && !s.logical {
 		t.router.shown(m, s, generation, nil)
 	}
 }
@@ -107,11 +107,15 @@ func (t *readOnlyTx) shownByStatement(ctx context.Context) {
 // again decides for the replica that has shown everything to the session so far,
 // if it may serve the read.
 func (s *sight) again(rt *router, q *query, snap *policy.Snapshot, now time.Time) (policy.Decision, bool) {
-	if s.server == nil || s.server.index >= 64 || s.server.gone.Load() || snap.Replicas[s.server.index].Generation != s.generation {
+	if s.server == nil || s.server.gone.Load() {
+		return policy.Decision{}, false
+	}
+	// It may have joined, and have served another read of the session, since snap was taken.
+	if i := s.server.index; i >= len(snap.Replicas) || snap.Replicas[i].Generation != s.generation {
 		return policy.Decision{}, false
 	}
 	alone := q.Query
-	alone.Exclude |= ^(uint64(1) << s.server.index)
+	alone.Only = s.server.index + 1
 	d := rt.ruling(&alone, snap, now)
 	return d, d.Target == policy.ToReplica
 }

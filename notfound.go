@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/policy"
 )
 
@@ -21,6 +22,9 @@ func (r *route) recheck(db *gorm.DB) {
 	m := marksOf(db.Statement.Context)
 	if !m.recheck && (r.router.cfg.NotFound != policy.RecheckOnPrimary || m.mode == policy.AnyReplica) {
 		return
+	}
+	if c := r.class; c != nil && c.otherwise != groups.Primary {
+		return // the primary is not asked for what the group cannot say
 	}
 	query := db.Callback().Query().Get("gorm:query")
 	if query == nil || !emptyHanded(db) && !shortBatch(db) {

@@ -45,11 +45,16 @@ func (p *Plugin) takeOut(name string, forGood bool) ([]member, error) {
 	}
 	found, err := p.named(name)
 	for _, m := range found {
-		m.server.gone.Store(forGood)
-		m.router.monitor.Drain(m.server.index, true)
-		m.server.out.Store(true) // after the news, so that what does not begin is decided by them
+		m.takeOut(forGood)
 	}
 	return found, err
+}
+
+// takeOut takes a replica out of service, for good where it is to be removed.
+func (m member) takeOut(forGood bool) {
+	m.server.gone.Store(forGood)
+	m.router.monitor.Drain(m.server.index, true)
+	m.server.out.Store(true) // after the news, so that what does not begin is decided by them
 }
 
 // Resume puts a replica back into service that [Plugin.Drain] took out of it. It
@@ -57,8 +62,12 @@ func (p *Plugin) takeOut(name string, forGood bool) ([]member, error) {
 func (p *Plugin) Resume(name string) error {
 	p.adding.Lock()
 	defer p.adding.Unlock()
+	away := p.discovery.resumes(name)
 	found, err := p.named(name)
 	if err != nil {
+		if away {
+			return nil // it serves when it is found
+		}
 		return err
 	}
 	for _, m := range found {
@@ -118,9 +127,9 @@ func (s *server) idle(ctx context.Context) error {
 	for {
 		// A read that was decided before the replica went out of service may not have
 		// its connection yet.
-		using, reads := s.pool.Stats().InUse, s.meter.InFlight()
+		using, reads := s.inUse(), s.inFlight()
 		if using == 0 && reads == 0 {
-			closeIdle(s.pool)
+			s.closeIdle()
 			return nil
 		}
 		select {

@@ -15,7 +15,6 @@ import (
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/readonlyguard"
 	"github.com/readsplit/readsplit/session"
-	"github.com/readsplit/readsplit/sqlclass"
 )
 
 // primaryName is how a primary is called in decisions, logs and metrics.
@@ -44,8 +43,11 @@ type Plugin struct {
 	// statements run.
 	tables atomic.Pointer[tables]
 	adding sync.Mutex
+	// discovery finds replicas; nil: nobody does.
+	discovery *discovery
 	// connections are what may be opened on each server.
 	connections connections
+	grouping    *grouping // Config.Groups; nil: there are none
 
 	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
@@ -56,16 +58,28 @@ type Plugin struct {
 
 // New returns a plugin for cfg. It never fails and does no I/O: db.Use reports
 // every problem of cfg at once.
-func New(cfg Config) *Plugin { return &Plugin{given: cfg} }
+func New(cfg Config) *Plugin {
+	p := &Plugin{given: cfg}
+	p.discovery = newDiscovery(p)
+	return p
+}
 
 // Name implements gorm.Plugin.
 func (p *Plugin) Name() string { return pluginName }
 
 // Initialize implements gorm.Plugin; db.Use calls it. It validates the
 // configuration, asks every server once (each for at most Config.SampleTimeout)
-// and starts watching. A replica that does not answer is not an error: it joins
+// and Config.Discover's source (for at most its Timeout), and starts watching. A replica that does not answer is not an error: it joins
 // when it comes up.
 func (p *Plugin) Initialize(db *gorm.DB) error {
+	if err := p.initialize(db); err != nil {
+		return err
+	}
+	p.discovery.start() // which adds replicas as others do
+	return nil
+}
+
+func (p *Plugin) initialize(db *gorm.DB) error {
 	p.adding.Lock() // AddResolver waits until there is something to add to
 	defer p.adding.Unlock()
 	if p.closed.Load() {
@@ -109,10 +123,12 @@ func (p *Plugin) install(db *gorm.DB) error {
 	keys, _ := session.NewKeys(p.cfg.TokenKeys...) // checked by validate
 	p.told, _ = observe.Of(p.cfg.Observers...)
 	p.keys = &keys
+	p.grouping, err = p.newGrouping(p.cfg.Groups)
+	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	guarded := p.main.watched || p.main.dialect == sqlclass.SQLServer
+	guarded := p.main.watched
 	if guarded && readonlyguard.Registered(db) {
 		return readonlyguard.Register(db, p.guard) // says why not
 	}
@@ -144,9 +160,10 @@ func fits(db *gorm.DB, c Config) error {
 	if _, ok := db.Plugins["gorm:db_resolver"]; ok {
 		errs = append(errs, errors.New("readsplit: dbresolver is in use on this gorm.DB: both would route every statement; remove its db.Use and give its replicas to readsplit.Config.Replicas, or import github.com/readsplit/readsplit/dbresolver in its place (docs/migrate-from-dbresolver.md)"))
 	}
-	if name := db.Dialector.Name(); name != "postgres" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0) {
-		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas or Config.Resolvers is set for a database of dialect %q: replicas work with postgres; leave both empty elsewhere", name))
+	if name := db.Dialector.Name(); name != "postgres" && name != "sqlserver" && (len(c.Replicas) > 0 || len(c.Resolvers) > 0 || c.Discover.Source != nil) {
+		errs = append(errs, fmt.Errorf("readsplit: Config.Replicas, Config.Resolvers or Config.Discover is set for a database of dialect %q: replicas work with postgres and sqlserver; leave them empty elsewhere", name))
 	}
+	errs = append(errs, fitsSQLServer(db, c))
 	if shardingLosesTransactions(db) {
 		errs = append(errs, errSharding)
 	}
@@ -209,6 +226,7 @@ func (p *Plugin) Close(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		p.discovery.stop() // which may be adding
 		p.closing.Do(func() {
 			p.adding.Lock() // whatever is being added is closed too
 			defer p.adding.Unlock()

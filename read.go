@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,10 +22,22 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 	rt := r.router
 	primary := r.forced
 	r.forced = 0
+	var last error // of a replica
 	for {
 		r.attempts++
 		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(r.attempts) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
+		}
+		if primary != 0 && r.class != nil {
+			again, err := r.leaves(ctx, primary, last)
+			if err != nil {
+				r.attempts-- // it has not run
+				r.unserved(ctx, primary, err)
+				return err
+			}
+			if again {
+				primary = 0
+			}
 		}
 		r.tries = true
 		s, generation, reason, err := r.choose(ctx, primary)
@@ -33,6 +46,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			s, generation, reason, err = r.admit(ctx, reason)
 		}
 		if err != nil {
+			err = lastly(err, last)
 			r.unserved(ctx, reason, err)
 			return err
 		}
@@ -47,20 +61,30 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		trial := r.trial
 		r.trial, r.began = false, sinceStart()
-		ran, err := s.try(attempt, r.began, trial)
+		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
 			continue
 		}
 		late := r.over()
+		if u := unfitted(err); u != nil && ctx.Err() == nil {
+			r.elsewhere(s, u, trial)
+			continue
+		}
+		if c := r.check; err == nil && c != nil && c.server == s {
+			c.capture = rt.monitor.NextCapture()
+			if c.reason != 0 {
+				reason = c.reason
+			}
+		}
 		if err == nil {
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
 				if !r.begins { // a slow server is quick to begin a transaction
-					s.meter.Served(r.began+ran.took, ran.took, ran.inFlight)
+					s.meterFor(r.pooled).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
-				rt.told(marksOf(ctx), s, generation, r.sight, nil)
+				r.toldBy(ctx, s, generation, nil)
 				rt.conflicts.Ran(r.text)
 				r.ranOn(ctx, s, reason)
 				return nil
@@ -78,15 +102,16 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 		}
 		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial, ran})
 		if !again {
-			rt.told(marksOf(ctx), s, generation, r.sight, err)
+			r.toldBy(ctx, s, generation, err)
 			r.ranOn(ctx, s, reason)
 			return err
 		}
 		if next != 0 {
 			primary = next
 		}
+		last = err
 		if !rt.cfg.Retry.Allows(r.attempts) {
-			if primary == 0 {
+			if primary == 0 && !r.lifted {
 				r.ranOn(ctx, s, reason)
 				return err
 			}
@@ -98,12 +123,13 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
-	ran.inFlight = s.meter.Begin(began)
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class) (ran pace, err error) {
+	meter := s.meterFor(of)
+	ran.inFlight = meter.Begin(began)
 	defer func() {
 		now := sinceStart()
 		ran.took = now - began
-		s.meter.End(now)
+		meter.End(now)
 		if trial {
 			s.trial.Store(false)
 		}
@@ -127,18 +153,18 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		return 0, true // its place in the monitor may be another's by now
 	}
 	v := retry.OfAttempt(ctx, ctx, err)
-	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby)) {
+	if ctx.Err() == nil && (errors.Is(err, retry.ErrServerDead) || errors.Is(err, monitor.ErrNotStandby) || errors.Is(err, monitor.ErrNotLogical)) {
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	v = r.weigh(ctx, v, err, run)
-	if v.ServerSuspect {
+	if v.ServerSuspect && !s.balanced() { // one of several servers, which says nothing of the others
 		r.router.monitor.Suspect(s.index, err)
 	}
 	if v.Strikes() {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
-	s.timeFailed(ctx, v, run)
-	r.exclude |= 1 << (s.index % 64)
+	s.timeFailed(ctx, v, run, r.pooled)
+	r.excludes(s)
 	switch v.Action {
 	case retry.Elsewhere:
 		r.router.counters.retried(v.Cause)
@@ -162,20 +188,18 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	}
 }
 
+// excludes keeps the read from coming back to s.
+func (r *route) excludes(s *server) {
+	r.exclude |= 1 << (s.index % 64)
+	if i := slices.Index(r.failedOn[:], 0); i >= 0 {
+		r.failedOn[i] = int32(s.index + 1)
+	}
+}
+
 // pause waits between two runs of a read.
 func (rt *router) pause(ctx context.Context, ran int) bool {
 	d := rt.cfg.Retry.Delay(ran, rand.Uint64())
-	if d <= 0 {
-		return true
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return d <= 0 || rest(ctx, d)
 }
 
 // choose decides where the read runs. generation belongs to the news that the
@@ -189,7 +213,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
 	m := marksOf(ctx)
-	group := r.group(m)
+	group := r.classed(ctx, m)
 	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
 		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
 	}
@@ -198,7 +222,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	*q = query{Query: policy.Query{
 		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
 		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
-		Exclude: r.exclude, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
+		Exclude: r.exclude, Failed: r.failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
 	}}
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()
@@ -209,6 +233,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if parent != nil && parent.router != rt {
 		parent = nil // of tables that live elsewhere
 	}
+	r.enter(&q.Query, m, parent)
 	q.Withheld = rt.plugin.withheld(q.Random, parent)
 	if parent != nil && parent.ran && parent.at == nil {
 		return nil, 0, policy.ReasonParent, nil
@@ -232,13 +257,26 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	case d.Target == policy.ToPrimary && r.tries && parent == nil:
 		d = r.tryEjected(q, snap, d)
 	}
+	if !shadowed && r.class != nil {
+		if d, err = r.otherwise(q, d, snap); err != nil {
+			return nil, 0, d.Reason, err
+		}
+	}
 	rt.rehearsal.decided(q, d)
 	if d.Target != policy.ToReplica {
 		hold(m, rt.heldPrimary)
-		return nil, 0, d.Reason, nil
+		return nil, 0, r.unfitReason(d.Reason), nil
 	}
 	at := rt.replicas()[d.Replica]
-	hold(m, at.held)
+	if snap.Replicas[d.Replica].Balanced {
+		r.checks(at, q)
+	}
+	if !at.logical {
+		hold(m, at.held)
+	}
+	if q.Group != "" && (r.pooled == nil || r.pooled.name != q.Group) {
+		r.pooled = rt.members.class(q.Group) // set aside
+	}
 	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
 
@@ -283,8 +321,12 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 	now := time.Now()
 	q.since = now
 	deadline := now.Add(rt.maxWait)
+	drowsy := rt.drowsy()
 	snap := rt.monitor.Snapshot()
 	if rt.needsClaims(q) {
+		if drowsy {
+			rt.asks.Rouse(ctx, deadline)
+		}
 		q.at = rt.demand(ctx, m, &q.Query, deadline)
 		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
 		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending {
@@ -292,10 +334,9 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		}
 		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
-	if parent != nil && (parent.at == nil || parent.at.index >= 64) {
+	if parent != nil && parent.at == nil {
 		parent = nil
 	}
-	anywhere := q.Exclude
 	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
@@ -321,17 +362,21 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			}
 		}
 	}
+	if parent != nil && parent.check != nil && parent.check.server == parent.at && !snap.Primary.Lost {
+		rt.demandParent(ctx, parent.check, q, deadline)
+		snap, now = rt.monitor.Snapshot(), time.Now()
+	}
 	refreshed := false
 	for {
-		q.Exclude = anywhere
+		q.Only = 0
 		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
 			// A child is read where its parent was. On another replica, and on one that
 			// came back in an older state, it might not see what its parent has seen: an
 			// order without its lines.
-			q.Exclude |= ^(uint64(1) << parent.at.index)
+			q.Only = parent.at.index + 1
 		}
 		d := rt.ruling(&q.Query, snap, now)
-		if parent != nil && q.Exclude != anywhere && (d.Reason == policy.ReasonFailedThisRead ||
+		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
 		}
@@ -382,7 +427,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 // not at all.
 func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now time.Time) bool {
 	alone := q.Query
-	alone.Exclude |= ^(uint64(1) << parent.at.index)
+	alone.Only = parent.at.index + 1
 	return snap.Replicas[parent.at.index].Generation == parent.generation &&
 		rt.ruling(&alone, snap, now).Target == policy.ToReplica
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -27,13 +28,20 @@ type readOnlyTx struct {
 	replica    *sql.Tx
 	server     *server
 	generation uint64 // of the replica, see route
+	class      *class // these three as of route
+	pooled     *class
+	lifted     bool
 	reason     policy.Reason
 	primary    *trackedTx
 	over       bool
-	read       bool // a read has run on the replica, and with it the snapshot was taken
+	taken      time.Time // before the replica's transaction began
+	read       bool      // a read has run on the replica, and with it the snapshot was taken
 	// state are the statements that made the transaction what it is (SET LOCAL,
 	// savepoints), which a move to the primary must not lose.
 	state []stateStatement
+	// shows is what the replica has shown inside the transaction, where it is one of
+	// several behind a name.
+	shows policy.Replica
 }
 
 type stateStatement struct {
@@ -168,11 +176,12 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 			return err
 		}
 		var err error
+		t.taken = time.Now()
 		// On the context of Begin, as database/sql promises: when that ends, the
 		// transaction is rolled back.
-		tx, err = s.pool.BeginTx(t.ctx, &t.opts)
+		tx, err = s.poolFor(r.pooled).BeginTx(r.checking(t.ctx, s), t.router.optionsFor(&t.opts))
 		if err == nil {
-			err = s.learnIsolation(ctx, tx)
+			err = t.router.learnIsolation(ctx, s, tx)
 		}
 		if err != nil && tx != nil {
 			_ = tx.Rollback()
@@ -180,6 +189,10 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		return err
 	}, func() { _ = tx.Rollback() })
 	t.server, t.generation, t.reason = r.at, r.generation, r.reason
+	t.class, t.pooled, t.lifted = r.class, r.pooled, r.lifted
+	if r.check != nil && r.check.server == r.at {
+		t.shows = r.check.facts
+	}
 	r.keepTx(t.primary)
 	switch {
 	case err != nil:
@@ -197,8 +210,8 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 // learnIsolation asks once what a transaction without an isolation level gets
 // from this server. SHOW takes no snapshot, which a transaction that is
 // REPEATABLE READ by default would keep.
-func (s *server) learnIsolation(ctx context.Context, tx *sql.Tx) error {
-	if s.isolation.Load() != nil {
+func (rt *router) learnIsolation(ctx context.Context, s *server, tx *sql.Tx) error {
+	if s.isolation.Load() != nil || rt.dialect == sqlclass.SQLServer {
 		return nil
 	}
 	var level string
@@ -237,9 +250,25 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	if r = t.again(); r == nil {
 		return nil, 0, true, nil
 	}
+	if t.read && t.router.keepsSnapshot() && t.router.wroteSince(ctx, t.taken) {
+		return r, policy.ReasonBehindSession, false, nil
+	}
 	s, _, reason, err := r.choose(ctx, 0)
+	if refusedByGroup(err) {
+		r.unserved(ctx, reason, err)
+		return r, reason, false, err
+	}
 	if err != nil {
 		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
+	}
+	if s == t.server && r.check != nil && r.check.server == s {
+		if why := t.stillShows(ctx, r.check); why != policy.ReasonNone {
+			s, reason = nil, why
+			if err := r.refusal(why); err != nil {
+				r.unserved(ctx, policy.ReasonGroupRefused, err)
+				return r, reason, false, err
+			}
+		}
 	}
 	if s == nil {
 		if s, _, reason, err = r.admit(ctx, reason); err == nil && s == t.server {
@@ -255,7 +284,9 @@ func (t *readOnlyTx) again() *route {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return nil
 	}
-	return &route{router: t.router, wish: t.wish, parent: &route{router: t.router, at: t.server, generation: t.generation, ran: true}}
+	return &route{router: t.router, wish: t.wish, parent: &route{
+		router: t.router, at: t.server, generation: t.generation, ran: true, class: t.class, pooled: t.pooled, lifted: t.lifted,
+	}}
 }
 
 // moveToPrimary begins on the primary. What ran on the replica so far were

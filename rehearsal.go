@@ -59,6 +59,7 @@ type asker interface {
 	AwaitShown(ctx context.Context, i int, generation uint64, t, until time.Time) (lsn.Position, bool)
 	AwaitNews(ctx context.Context, news <-chan struct{}, until time.Time) bool
 	Want(need lsn.LSN, at, until time.Time)
+	Rouse(ctx context.Context, until time.Time)
 }
 
 // errRehearsalOver is what a handle of a rehearsal gives that is used later. Whoever
@@ -111,7 +112,7 @@ func (rt *router) ruling(q *policy.Query, snap *policy.Snapshot, now time.Time) 
 	if rt.rehearsal != nil {
 		return rt.rehearsal.ruling(rt, q, snap, now)
 	}
-	return rt.decider.Decide(q, snap, rt, now)
+	return rt.decider.Decide(q, snap, rt.load(q.Group), now)
 }
 
 func (h *rehearsal) ruling(rt *router, q *policy.Query, snap *policy.Snapshot, now time.Time) policy.Decision {
@@ -158,3 +159,5 @@ func (m mute) AwaitNews(context.Context, <-chan struct{}, time.Time) bool {
 }
 
 func (mute) Want(lsn.LSN, time.Time, time.Time) {}
+
+func (m mute) Rouse(context.Context, time.Time) { m.h.asked |= askedNews }

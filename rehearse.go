@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,6 +37,17 @@ func (p *Plugin) rehearse(db *gorm.DB, pinned bool) {
 	}
 	if _, ok := inner.(*rehearsedTx); !ok {
 		stmt.ConnPool = h.root(stmt.Context, inner)
+	}
+}
+
+// foundNothing takes away what the destination of a rehearsed query held before. The
+// query finds no row, and GORM's preloads would be explained of the old ones, as
+// statements that no parent binds.
+func (p *Plugin) foundNothing(db *gorm.DB) {
+	stmt := db.Statement
+	outer, _ := unwrap(stmt.ConnPool)
+	if _, h := ofRehearsal(outer); h != nil && h.p == p && stmt.ReflectValue.IsValid() {
+		stmt.ReflectValue = reflect.New(stmt.ReflectValue.Type()).Elem()
 	}
 }
 
@@ -191,6 +203,9 @@ func (h *rehearsal) preloads(stmt *gorm.Statement, parent *route, of *explain.St
 		if child.router == parent.router && len(of.Before) > 0 {
 			s.Resolver, s.Servers, s.Reason = of.Resolver, of.Servers, policy.ReasonParent
 			s.Before = []string{"runs wherever the statement before has run"}
+			if names := h.balanced(child.router, of.Servers); len(names) > 0 {
+				s.Before = append(s.Before, fmt.Sprintf("where that was %s, it may come to another server behind the name, if that shows what the primary had by then; else it runs on the primary", strings.Join(names, " or ")))
+			}
 			h.report.Statements = append(h.report.Statements, s)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/sqlclass"
 )
@@ -159,6 +160,8 @@ func (p *Plugin) validateResolver(all *tables, field string, r Resolver, names [
 		v.add("%s.Name is %q, which is how the primary is called: choose another name", field, r.Name)
 	case all.byName[r.Name] != nil:
 		v.add("%s.Name is %q, as that of another resolver: names must differ; rename one", field, r.Name)
+	case slices.ContainsFunc(p.cfg.Groups, func(g groups.Group) bool { return g.Name == r.Name }):
+		v.add("%s.Name is %q, which is a group of Config.Groups: Use(%q) would mean both; rename one", field, r.Name, r.Name)
 	case slices.ContainsFunc(p.cfg.Replicas, func(s Replica) bool { return slices.Contains(s.Groups, r.Name) }):
 		v.add("%s.Name is %q, which is a group of Config.Replicas: Use(%q) would mean both; rename one", field, r.Name, r.Name)
 	}
@@ -216,7 +219,7 @@ func (p *Plugin) useNames() string {
 
 // Pools calls visit with the pool of every server: for each resolver, and for the
 // plugin itself under an empty name, the primary (where it has one of its own)
-// and the replicas. What may be changed are the limits of a pool.
+// and the replicas. The pool of a group on a replica has both names, pg3@reports. What may be changed are the limits of a pool.
 //
 // Where Config.Primary is set, or the primary is followed, the pool of gorm.Open is none of these: it comes
 // last, with "gorm.Open" for a server.
@@ -229,7 +232,12 @@ func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 			if s.gone.Load() {
 				continue
 			}
-			visit(rt.name, s.name, s.pool)
+			if !s.reserved {
+				visit(rt.name, s.name, s.pool)
+			}
+			for _, l := range *s.lanes.Load() {
+				visit(rt.name, s.name+"@"+l.class.name, l.pool)
+			}
 		}
 	}
 	if p.main != nil && p.main.owns() {

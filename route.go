@@ -56,11 +56,13 @@ type route struct {
 	reason     policy.Reason
 	attempts   int
 	exclude    uint64        // replicas that failed this read
+	failedOn   [8]int32      // see policy.Query.Failed
 	tries      bool          // it may be sent to a replica that is ejected
 	trial      bool          // it was
 	sight      *sight        // what its session had seen when it was decided
 	refused    bool          // a replica refused it as a write: it is one wherever it runs
 	ahead      bool          // read small results before giving out their first row
+	check      *check        // what it has to be shown where it was decided for a balanced name
 	conflicts  bool          // a conflict with replay has cancelled a long run of this read
 	forced     policy.Reason // set: the primary, for this reason
 	text       string        // of the newest statement
@@ -74,6 +76,11 @@ type route struct {
 
 	place *budget // where a read that fell back on the primary has a place, until rows or a transaction hold it
 	fell  bool    // it did fall back
+
+	lifted   bool          // its group has no replica for it, and others may serve it
+	objected policy.Reason // what kept its group from serving it
+	class    *class        // the group that it is meant for
+	pooled   *class        // the group whose pool it runs in; nil: the site's
 
 	waited time.Duration // what the newest decision took, where it had to wait
 	begins bool          // it is for a transaction that begins with its first read
@@ -136,10 +143,10 @@ func (r *route) on(s *server) runner {
 	switch {
 	case s == nil:
 		return r.primary()
-	case r.prepared != nil:
-		return s.prepared
+	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
+		return s.preparedFor(r.pooled)
 	default:
-		return s.pool
+		return s.poolFor(r.pooled)
 	}
 }
 
@@ -202,6 +209,7 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 func (r *route) ranOn(ctx context.Context, s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
 	r.router.count(s, reason)
+	r.countGroup(s, reason)
 	r.tell(ctx, s, reason)
 }
 
@@ -294,7 +302,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	run := func(s *server) error {
 		pool := r.router.target()
 		if s != nil {
-			pool = s.pool
+			pool = s.poolFor(r.pooled)
 		}
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
@@ -441,8 +449,9 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 		return r.router.plugin.baseDB()
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
-		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil {
-			return s.poolOf(), err
+		// And behind a name of several servers nobody would check it.
+		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil && !s.balanced() {
+			return s.poolOf(r.pooled), err
 		}
 	}
 	return r.router.primaryDB()

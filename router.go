@@ -48,6 +48,7 @@ type router struct {
 	catalog     *catalog.Catalog // nil: positions cannot be asked of the primary
 	judging     atomic.Bool      // catalog is in use: there is something to decide
 	dialect     sqlclass.Dialect
+	database    database // nil: nothing can be asked of it
 	maxWait     time.Duration
 	keys        *session.Keys
 	self        []*router
@@ -56,9 +57,10 @@ type router struct {
 	ticket      atomic.Uint64
 	counters    counters
 	conflicts   *conflicts.Memory
-	asks        asker      // the monitor
-	rehearsal   *rehearsal // nil: what is decided is done
-	of          *router    // of a rehearsal: the router that it stands for
+	asks        asker       // the monitor
+	clock       atomic.Bool // see postgres.clock
+	rehearsal   *rehearsal  // nil: what is decided is done
+	of          *router     // of a rehearsal: the router that it stands for
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64
@@ -92,15 +94,21 @@ func (p *Plugin) newRouter(name, field string, cfg Config, dialector gorm.Dialec
 func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 	var errs []error
 	rt.dialers = make([]*dialer, len(rt.cfg.Replicas))
+	rt.database = rt.newDatabase(dialector)
 	for i, r := range rt.cfg.Replicas {
 		if isNil(r.Dialector) {
 			continue // reported by validate
+		}
+		if err := rt.unlike(fmt.Sprintf("%s.Replicas[%d]", rt.field, i), r); err != nil {
+			errs = append(errs, err)
+			continue
 		}
 		d, err := newDialer(r.Dialector)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("readsplit: %s.Replicas[%d].Dialector (%q): %w", rt.field, i, r.Name, err))
 			continue
 		}
+		d.engine = rt.engineOf(r)
 		rt.dialers[i] = d
 	}
 	if err := rt.openFollower(dialector, size); err != nil {
@@ -127,9 +135,8 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 	// Positions are asked over connections of the plugin's own, so that an
 	// exhausted pool of the application cannot keep them away. Where the
 	// dialector cannot open any, they are borrowed.
-	rt.watched = dialector.Name() == "postgres"
-	if dialector.Name() == "sqlserver" {
-		rt.dialect = sqlclass.SQLServer
+	if rt.database != nil {
+		rt.watched, rt.dialect = true, rt.database.dialect()
 	}
 	rt.control = &dialer{db: primary}
 	if rt.follow != nil {
@@ -138,6 +145,9 @@ func (rt *router) open(dialector gorm.Dialector, size Pool) error {
 		if d, err := newDialer(dialector); err == nil {
 			rt.control = d
 		}
+	}
+	if rt.database != nil {
+		rt.control.engine = rt.database.primary()
 	}
 	return nil
 }
@@ -161,14 +171,16 @@ func (rt *router) prepare() {
 	cfg := monitor.Config{
 		Primary:     monitor.Target{Name: primaryName},
 		SampleEvery: rt.cfg.SampleEvery, SampleTimeout: rt.cfg.SampleTimeout,
-		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait,
-		Nudge: !rt.cfg.ForbidNudge, OnChange: rt.onChange, BeforeSample: rt.beforeSample,
+		MaxLag: rt.cfg.MaxLag, MaxWait: rt.maxWait, Window: rt.cfg.StickyWindow,
+		Nudge: !rt.cfg.ForbidNudge && (rt.database == nil || rt.database.nudges()), OnChange: rt.onChange, BeforeSample: rt.beforeSample,
 		OnDead:    func(i int) { rt.replicas()[i].die() },
 		OnAlive:   func(i int) { rt.replicas()[i].revive() },
 		OnVoid:    func(i int, generation uint64) { rt.replicas()[i].void(generation) },
 		Health:    rt.cfg.Health,
 		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
-		Seed: rand.Uint64(),
+		IdleSampleEvery: rt.cfg.IdleSampleEvery, MaxSampleAge: rt.cfg.MaxSampleAge, UnderWay: rt.underWay,
+		NoServerWait: rt.cfg.ForbidServerWait,
+		Seed:         rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,
@@ -177,17 +189,24 @@ func (rt *router) prepare() {
 	if rt.cfg.MaxLag == Off {
 		limits.MaxLag, cfg.MaxLag = noLimit, noLimit
 	}
+	if rt == p.main && p.grouping != nil {
+		for _, g := range p.grouping.groups {
+			rt.knows([]string{g.Name}) // also one that no replica is in yet
+		}
+	}
 	for i, r := range rt.cfg.Replicas {
 		rt.join(i, r, rt.dialers[i])
+		rt.clocks(r)
 		cfg.Replicas = append(cfg.Replicas, monitored(r, rt.watchedSource(i)))
 	}
 	rt.dialers = nil // the servers close them from here on
 	rt.decider = policy.NewDecider(policy.Rules{Limits: limits, Policies: rt.cfg.Policies, Balancer: rt.cfg.Balancer})
 	cfg.Primary.Source = &source{dialer: rt.control, shared: rt.control.scarce(), saw: p.watchConnections(rt, nil)}
+	rt.control.plain.clock = &rt.clock
 	rt.monitor = monitor.New(cfg)
 	rt.asks = rt.monitor
 	switch {
-	case !rt.watched:
+	case !rt.watched || rt.dialect == sqlclass.SQLServer: // functions change nothing there
 	case !rt.owns() && rt != p.main && p.main.catalog != nil:
 		rt.catalog = p.main.catalog // of the same database
 	default:
@@ -225,7 +244,7 @@ func (rt *router) start() {
 		rt.follow.watch.Start()
 	}
 	decides := len(rt.replicas()) > 0
-	if decides {
+	if decides && rt.catalog != nil {
 		rt.catalog.Start()
 	}
 	rt.monitor.Start()
@@ -236,6 +255,9 @@ func (rt *router) start() {
 
 // judge takes the catalogue into use.
 func (rt *router) judge() {
+	if rt.catalog == nil {
+		return
+	}
 	rt.catalog.Start()
 	rt.judging.Store(true)
 	if rt.lost() {
@@ -269,7 +291,7 @@ func (rt *router) forgetPrepared() {
 		rt.prepared.reset()
 	}
 	for _, s := range rt.replicas() {
-		s.prepared.reset()
+		s.forgetPrepared()
 	}
 }
 

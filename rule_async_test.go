@@ -112,7 +112,7 @@ func TestR02AsynchronousCommit(t *testing.T) {
 			// MaxLag has a margin for asynchronous commits; Stale lifts it, so that the
 			// session's position alone decides.
 			reads := d.WithContext(readsplit.Stale(session))
-			const rounds = 40
+			rounds := fewer(40, 16)
 			late := 0
 			for n := 1; n <= rounds; n++ {
 				require.NoError(t, mode.write(d.WithContext(session), n))

@@ -150,13 +150,15 @@ func TestAttemptTimeoutEndsWithTheFirstRow(t *testing.T) {
 
 		t.Run("rows that stream", func(t *testing.T) {
 			db, _ := x.session()
-			var books []book
-			tx := db.Raw(streams).Find(&books)
-			require.NoError(t, tx.Error)
-			require.Len(t, books, 2000)
-			d, _ := readsplit.DecisionOf(tx)
-			require.True(t, d.Replica)
-			require.Equal(t, 1, d.Attempts)
+			// If the limit were for all rows, no attempt on a replica would ever end.
+			eventually(t, "the first row to come in time", func() bool {
+				var books []book
+				tx := db.Raw(streams).Find(&books)
+				require.NoError(t, tx.Error)
+				require.Len(t, books, 2000)
+				d, _ := readsplit.DecisionOf(tx)
+				return d.Replica && d.Attempts == 1
+			})
 			rows, err := db.Raw(streams).Rows()
 			require.NoError(t, err)
 			n := 0
@@ -176,12 +178,13 @@ func TestAttemptTimeoutEndsWithTheFirstRow(t *testing.T) {
 		})
 		t.Run("the primary's own run", func(t *testing.T) {
 			var server string
+			before := x.plugin.Status().Retries[retry.CauseAttemptTimeout]
 			tx := x.Raw("SELECT pause(0.5)").Scan(&server)
 			require.NoError(t, tx.Error)
 			require.Equal(t, "primary", server)
 			d, _ := readsplit.DecisionOf(tx)
 			require.Equal(t, 3, d.Attempts)
-			require.EqualValues(t, 2, x.plugin.Status().Retries[retry.CauseAttemptTimeout])
+			require.Equal(t, before+2, x.plugin.Status().Retries[retry.CauseAttemptTimeout])
 		})
 		t.Run("the caller's own deadline", func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)

@@ -14,7 +14,8 @@ import (
 	"github.com/readsplit/readsplit/retry"
 )
 
-// impatientReplay makes replica1 cancel at once what stands in the way of replay.
+// impatientReplay makes replica1 cancel at once what stands in the way of replay. What
+// takes long takes long there alone, where it is to be cancelled.
 func impatientReplay(t *testing.T, d *testDB) {
 	t.Helper()
 	r := d.cluster.Replica(0)
@@ -25,7 +26,10 @@ func impatientReplay(t *testing.T, d *testDB) {
 	set("ALTER SYSTEM SET max_standby_streaming_delay = 0")
 	t.Cleanup(func() { set("ALTER SYSTEM RESET max_standby_streaming_delay") })
 	require.NoError(t, d.Exec(`CREATE FUNCTION work(seconds float) RETURNS text LANGUAGE plpgsql STABLE AS
-		$$ BEGIN PERFORM pg_sleep(seconds); RETURN current_setting('cluster_name'); END $$`).Error)
+		$$ BEGIN
+			IF current_setting('cluster_name') = 'replica1' THEN PERFORM pg_sleep(seconds); END IF;
+			RETURN current_setting('cluster_name');
+		END $$`).Error)
 	counters(t, d, 16)
 }
 
@@ -109,35 +113,59 @@ func TestStatementThatKeepsConflicting(t *testing.T) {
 
 // Short statements that are cancelled with many others stay on the replicas.
 func TestShortConflictsStayOnReplicas(t *testing.T) {
-	d := newDB(t, breakable(t), configured(boundless), saidToRead("work"), configured(func(c *readsplit.Config) { c.Balancer = first{} }))
+	d := newDB(t, breakable(t), configured(boundless), saidToRead("work"), configured(func(c *readsplit.Config) {
+		c.Balancer = first{}
+		c.MaxSampleAge = 10 * time.Second // on a busy machine the other replica's news would be too old
+	}))
 	impatientReplay(t, d)
 	eventually(t, "replica1 to serve", func() bool { return served(t, d.DB) == "replica1" })
-	for range 3 {
+	short := 0
+	for round := 0; short < 3; round++ {
+		require.Less(t, round, 30, "on this machine they are not short")
+		text := fmt.Sprintf("SELECT work(0.4) AS round%d", round)
 		type answer struct {
 			server string
+			reason policy.Reason
+			took   time.Duration
 			err    error
 		}
 		answers := make(chan answer, 8)
+		before := d.plugin.Status()
 		for range cap(answers) {
 			go func() {
 				var a answer
-				ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
-				a.err = d.WithContext(ctx).Raw("SELECT work(0.4)").Find(&a.server).Error
+				ctx, began := readsplit.WithSession(context.Background(), readsplit.NewSession()), time.Now()
+				tx := d.WithContext(ctx).Raw(text).Find(&a.server)
+				a.err = tx.Error
+				if decided, ok := readsplit.DecisionOf(tx); ok {
+					a.reason = decided.Reason
+				}
+				a.took = time.Since(began)
 				answers <- a
 			}()
 		}
 		conflict(t, d, 0)
+		var slowest time.Duration
+		var primary []policy.Reason
 		for range cap(answers) {
 			a := <-answers
 			assert.NoError(t, a.err)
-			assert.NotEqual(t, "primary", a.server)
+			slowest = max(slowest, a.took)
+			if a.server == "primary" {
+				primary = append(primary, a.reason)
+			}
 		}
+		st := d.plugin.Status()
+		if slowest >= time.Second || st.Conflicts[retry.ConflictSnapshot] == before.Conflicts[retry.ConflictSnapshot] {
+			continue // a busy machine makes long ones of them, or cancels too late
+		}
+		short++
+		assert.Empty(t, primary)
 		for range 4 { // and they come through at other times
-			require.NoError(t, d.WithContext(readsplit.Stale(t.Context())).Raw("SELECT work(0.4)").Find(new(string)).Error)
+			require.NoError(t, d.WithContext(readsplit.Stale(t.Context())).Raw(text).Find(new(string)).Error)
 		}
+		st = d.plugin.Status()
+		assert.LessOrEqual(t, st.KeepConflicting, before.KeepConflicting)
+		assert.Equal(t, before.Reasons[policy.ReasonKeepsConflicting], st.Reasons[policy.ReasonKeepsConflicting])
 	}
-	st := d.plugin.Status()
-	assert.Positive(t, st.Conflicts[retry.ConflictSnapshot])
-	assert.Zero(t, st.KeepConflicting)
-	assert.Zero(t, st.Reasons[policy.ReasonKeepsConflicting])
 }

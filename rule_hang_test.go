@@ -13,6 +13,7 @@ import (
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/retry"
+	"github.com/readsplit/readsplit/testenv"
 )
 
 // endless is how long a read would take that hangs on a frozen server: nothing
@@ -25,13 +26,25 @@ func TestR15FrozenReplica(t *testing.T) {
 	c := breakable(t)
 	r := c.Replica(0)
 	t.Run("reads in flight", func(t *testing.T) {
-		d := newDB(t, c, configured(patient))
+		d := newDB(t, c, configured(patient), configured(func(c *readsplit.Config) { c.SampleTimeout = time.Second }))
 		counters(t, d, 16)
 		d.eligible(t, "replica1", "replica2")
 		u := startUsers(t, d, 16, nil)
-		u.busy(t, r)
-		undo := injected(t)(r.Freeze(t.Context()))
-		hanging := d.plugin.Status().Replicas[0].InFlight
+		brokenOff := func() uint64 {
+			all := d.plugin.Status().Retries
+			return all[retry.CauseConnection] + all[retry.CauseServerDead] + all[retry.CauseAttemptTimeout]
+		}
+		var undo testenv.Undo
+		eventually(t, "it to freeze with reads in flight", func() bool {
+			u.busy(t, r)
+			before := brokenOff()
+			undo = injected(t)(r.Freeze(t.Context()))
+			if d.plugin.Status().Replicas[0].InFlight > 0 || brokenOff() > before {
+				return true
+			}
+			undone(t, undo) // they were quicker
+			return false
+		})
 		u.during(t, 200, func() bool { return silent(t, r) })
 		d.eligible(t, "replica2")
 		frozen := time.Now()
@@ -43,12 +56,10 @@ func TestR15FrozenReplica(t *testing.T) {
 		u.right(t)
 		assert.Zero(t, u.lost.Load())
 		assert.Less(t, time.Duration(u.slowest.Load()), endless/2)
-		assert.Positive(t, hanging)
-		broken := d.plugin.Status().Retries
-		assert.Positive(t, broken[retry.CauseConnection]+broken[retry.CauseServerDead]+broken[retry.CauseAttemptTimeout], "%v", broken)
+		assert.Positive(t, brokenOff(), "%v", d.plugin.Status().Retries)
 	})
 	t.Run("connections to be opened", func(t *testing.T) {
-		d := newDB(t, c, configured(func(c *readsplit.Config) { c.Pool = readsplit.Pool{MaxOpen: 4} }))
+		d := newDB(t, c, configured(impatient), configured(func(c *readsplit.Config) { c.Pool = readsplit.Pool{MaxOpen: 4} }))
 		undo := injected(t)(r.Freeze(t.Context()))
 		defer undone(t, undo)
 		// None of these has a connection, and the pool has few: some wait for the
@@ -79,7 +90,7 @@ func TestR15FrozenReplica(t *testing.T) {
 		defer undone(t, undo)
 		require.True(t, silent(t, r))
 		began := time.Now()
-		d := newDB(t, c)
+		d := newDB(t, c, configured(impatient))
 		assert.Less(t, time.Since(began), endless, "db.Use must not wait for it")
 		for range 100 {
 			require.NotEqual(t, "replica1", served(t, d.DB))
@@ -94,7 +105,7 @@ func TestR15FrozenReplica(t *testing.T) {
 // hangs, sessions are not blocked, and it is replaced.
 func TestR15FrozenCapture(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(patient))
+	d := newDB(t, c, configured(patient), configured(impatient))
 	counters(t, d, 16)
 	d.eligible(t, "replica1", "replica2")
 	const asking = "SELECT pid FROM pg_stat_activity WHERE datname = $1 AND query LIKE 'SELECT concat_ws(%'"

@@ -61,7 +61,7 @@ func TestR04TokenIsNotClampedToAnOldSample(t *testing.T) {
 	writer := newDB(t, c)
 	counters(t, writer, 1)
 	reader := newDB(t, c, inDatabase(writer.name), configured(boundless), configured(func(c *readsplit.Config) {
-		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Minute, time.Hour, 2*time.Hour
+		c.SampleEvery, c.MaxSampleAge, c.StickyWindow = time.Hour, time.Hour, 2*time.Hour
 	}))
 	for name, replicas := range map[string]func() func(){
 		"healthy":        func() func() { return func() {} },

@@ -27,15 +27,7 @@ func unacknowledged(t testing.TB, c *testenv.Cluster) (end func()) {
 	}
 	execOn(t, c.Primary(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	execOn(t, c.Primary(), "SELECT pg_reload_conf()")
-	// The checkpointer must have heard of it before commits wait.
-	probe := direct(t, c.Primary(), "postgres")
-	eventually(t, "a commit to wait", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := probe.ExecContext(ctx, "SELECT pg_logical_emit_message(true, 'probe', '')")
-		return err != nil && ask[int](t, c.Primary(), waiting, "postgres") > 0
-	})
-	release(t, c, "postgres")
+	commitsWait(t, c)
 	return sync.OnceFunc(func() {
 		execOn(t, c.Primary(), "ALTER SYSTEM RESET synchronous_standby_names")
 		execOn(t, c.Primary(), "SELECT pg_reload_conf()")
@@ -44,6 +36,20 @@ func unacknowledged(t testing.TB, c *testenv.Cluster) (end func()) {
 		}
 		require.NoError(t, c.WaitCaughtUp(context.Background()))
 	})
+}
+
+// commitsWait returns when commits wait for a synchronous replica: the checkpointer must
+// have heard of the setting before they do, whatever SHOW says.
+func commitsWait(t testing.TB, c *testenv.Cluster) {
+	t.Helper()
+	probe := direct(t, c.Primary(), "postgres")
+	eventually(t, "a commit to wait", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := probe.ExecContext(ctx, "SELECT pg_logical_emit_message(true, 'probe', '')")
+		return err != nil && ask[int](t, c.Primary(), waiting, "postgres") > 0
+	})
+	release(t, c, "postgres")
 }
 
 // release ends the backends of a database that wait for a synchronous replica.
@@ -60,7 +66,10 @@ const waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wa
 // is there.
 func TestR09OutcomeUnknown(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) { c.StickyWindow = 500 * time.Millisecond }))
+	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) {
+		c.StickyWindow = 500 * time.Millisecond
+		impatient(c) // a question may wait for a replica that will never confirm
+	}))
 	require.NoError(t, d.Exec("CREATE TABLE writes (note text)").Error)
 	terminate := func(t testing.TB) {
 		eventually(t, "the commit to wait", func() bool { return ask[int](t, c.Primary(), waiting, d.name) > 0 })

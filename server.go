@@ -9,10 +9,10 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 
-	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy/latency"
 	"github.com/readsplit/readsplit/retry"
@@ -20,22 +20,32 @@ import (
 
 // server is one replica: its pool, and what runs on it.
 type server struct {
-	name     string
-	index    int
-	gone     atomic.Bool // removed, or about to be
-	out      atomic.Bool // taken out of service: nothing begins there
-	dialer   *dialer
-	pool     *sql.DB
-	prepared *statements   // for statements that come in prepared mode
-	meter    latency.Meter // of reads: how many, and how long they take
-	trial    atomic.Bool   // a read is trying it although it is ejected
-	tried    atomic.Int64  // when the newest such read began, as Unix time in ns
-	held     *heldServer
-	reads    atomic.Uint64
+	name  string
+	index int
+	gone  atomic.Bool // removed, or about to be
+	// discovered says that Config.Discover has found it.
+	discovered atomic.Bool
+	out        atomic.Bool // taken out of service: nothing begins there
+	dialer     *dialer
+	pool       *sql.DB
+	prepared   *statements             // for statements that come in prepared mode
+	lanes      atomic.Pointer[[]*lane] // what groups have here for themselves
+	size       Pool                    // of Replica.Pool, without defaults
+	reserved   bool                    // for its groups, as what is logical always is: the site has no pool here
+	logical    bool                    // fed by logical replication
+	meter      latency.Meter           // of reads: how many, and how long they take
+	trial      atomic.Bool             // a read is trying it although it is ejected
+	tried      atomic.Int64            // when the newest such read began, as Unix time in ns
+	held       *heldServer
+	reads      atomic.Uint64
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
 	monitor   *monitor.Monitor
+	manner    manner
+	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
+
+	parking sync.Mutex // some of the pool's connections are kept out of it, see park
 
 	mu    sync.Mutex
 	conns map[*heldConn]struct{}
@@ -44,7 +54,8 @@ type server struct {
 }
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
-	s := &server{name: r.Name, index: i, dialer: d, conns: make(map[*heldConn]struct{})}
+	s := &server{name: r.Name, index: i, dialer: d, size: r.Pool, reserved: r.Reserved || r.Logical, logical: r.Logical, conns: make(map[*heldConn]struct{})}
+	s.lanes.Store(new([]*lane))
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
 	size.apply(s.pool)
@@ -72,8 +83,14 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	// it, also not database/sql's own goroutine, whose context never ends.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if most := s.dialer.asks().dials(); most > 0 {
+		defer time.AfterFunc(most, func() { cancel(errDialTimeout) }).Stop()
+	}
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 
+	if s.balanced() {
+		return s.connectName(ctx, life)
+	}
 	h, err := s.dialer.dial(ctx)
 	if err != nil {
 		return nil, s.why(ctx, life, err)
@@ -82,6 +99,11 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = h.Close()
 		return nil, s.why(ctx, life, err)
 	}
+	return s.keep(life, h)
+}
+
+// keep takes a new connection into the pool.
+func (s *server) keep(life context.Context, h *heldConn) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
@@ -117,11 +139,9 @@ func (s *server) why(ctx, life context.Context, err error) error {
 func (s *server) greet(ctx context.Context, h *heldConn) error {
 	for {
 		before := s.monitor.Look(s.index)
-		text, err := askDriver(ctx, h, lsn.ConnectSQL)
-		if err != nil {
-			return err
-		}
-		c, err := lsn.ParseConnect(text)
+		c, err := s.dialer.asks().greet(ctx, func(ctx context.Context, query string) (string, error) {
+			return askDriver(ctx, h, query)
+		})
 		if err != nil {
 			return err
 		}
@@ -138,15 +158,18 @@ func (s *server) greet(ctx context.Context, h *heldConn) error {
 
 // askDriver reads the one text that a query of package lsn answers.
 func askDriver(ctx context.Context, h *heldConn, query string) (string, error) {
-	if h.query == nil {
-		return "", fmt.Errorf("readsplit: the driver's connection %T cannot query without preparing", h.conn)
-	}
-	rows, err := h.QueryContext(ctx, query, nil)
+	rows, err := h.queried(ctx, query)
 	if err != nil {
 		return "", err
 	}
+	if rows, ok := rows.(preparedRows); ok {
+		defer rows.free()
+	}
 	dest := make([]driver.Value, len(rows.Columns()))
 	err = rows.Next(dest)
+	if err == io.EOF { //nolint:errorlint // the contract of driver.Rows
+		err = sql.ErrNoRows
+	}
 	if err == nil && len(dest) != 1 {
 		err = fmt.Errorf("readsplit: %d columns, want 1", len(dest))
 	}
@@ -179,7 +202,7 @@ func (s *server) die() {
 		h.breakOff()
 	}
 	s.mu.Unlock()
-	closeIdle(s.pool)
+	s.closeIdle()
 }
 
 // revive lets connections be made again.
@@ -207,13 +230,13 @@ func (s *server) void(generation uint64) {
 func (s *server) close() error {
 	s.die()
 	s.prepared.close()
-	return errors.Join(s.pool.Close(), s.dialer.close())
+	return errors.Join(s.closeLanes(), s.pool.Close(), s.dialer.close())
 }
 
-// poolOf returns the server's pool.
-func (s *server) poolOf() *sql.DB {
+// poolOf returns the server's pool for reads of c.
+func (s *server) poolOf(c *class) *sql.DB {
 	if s == nil {
 		return nil
 	}
-	return s.pool
+	return s.poolFor(c)
 }

@@ -70,11 +70,54 @@ func (h *heldConn) apply(ctx context.Context) error {
 	if a.wanted == nil || a.inTx {
 		return nil
 	}
+	if h.link != nil && !h.link.direct {
+		if c, ok := ctx.(*attempt); ok && c.check != nil {
+			return nil // it is set in the transaction of the check
+		}
+		return errPooled
+	}
 	want, err := a.wanted(ctx)
 	if err != nil {
 		return err
 	}
 	return h.set(ctx, want)
+}
+
+// applyLocal sets what ctx wants until the end of the transaction that is open.
+func (h *heldConn) applyLocal(ctx context.Context) error {
+	a := &h.settings
+	if a.wanted == nil {
+		return nil
+	}
+	want, err := a.wanted(ctx)
+	if err != nil || len(want) == 0 {
+		return err
+	}
+	c := configCalls{local: true}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		c.add(name, want[name])
+	}
+	if err := h.run(ctx, "SELECT "+c.text.String(), c.args); err != nil {
+		return fmt.Errorf("readsplit: the settings that Config.Settings returned cannot be set: %w", err)
+	}
+	return nil
+}
+
+// configCalls are calls of set_config.
+type configCalls struct {
+	text  strings.Builder
+	args  []driver.NamedValue
+	local bool
+}
+
+func (c *configCalls) add(name string, value driver.Value) {
+	for _, v := range []driver.Value{name, value} {
+		c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1, Value: v})
+	}
+	if c.text.Len() > 0 {
+		c.text.WriteString(", ")
+	}
+	fmt.Fprintf(&c.text, "set_config($%s, $%s, %t)", strconv.Itoa(len(c.args)-1), strconv.Itoa(len(c.args)), c.local)
 }
 
 // set makes want all that is set on the connection.
@@ -83,28 +126,18 @@ func (h *heldConn) set(ctx context.Context, want settings) error {
 	if maps.Equal(a.now, want) {
 		return nil
 	}
-	var b strings.Builder
-	var args []driver.NamedValue
-	call := func(name string, value driver.Value) {
-		for _, v := range []driver.Value{name, value} {
-			args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
-		}
-		if b.Len() > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "set_config($%s, $%s, false)", strconv.Itoa(len(args)-1), strconv.Itoa(len(args)))
-	}
+	var c configCalls
 	for _, name := range slices.Sorted(maps.Keys(a.now)) {
 		if _, keep := want[name]; !keep {
-			call(name, nil) // as RESET does
+			c.add(name, nil) // as RESET does
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if have, ok := a.now[name]; !ok || have != want[name] {
-			call(name, want[name])
+			c.add(name, want[name])
 		}
 	}
-	if err := h.run(ctx, "SELECT "+b.String(), args); err != nil {
+	if err := h.run(ctx, "SELECT "+c.text.String(), c.args); err != nil {
 		h.dead.Store(true) // some of it may be set
 		return fmt.Errorf("readsplit: the settings that Config.Settings returned cannot be set: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -22,7 +23,13 @@ type source struct {
 	saw func(lsn.Sample)
 	// closer is a pool that was opened for the source alone.
 	closer func() error
+	key    int       // the process that the server named, see keyPID
+	socket net.Conn  // of conn, where the driver does not let go of it when a context ends
 	opened time.Time // when conn was opened, or was to be renewed and could not be
+	wait   waitConn
+	// dialing is a connection that is being opened; nil: none is.
+	dialing *dialing
+	pause   dialPause
 }
 
 // renewEvery is for how long one connection is asked. A name that has moved to
@@ -44,7 +51,7 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 			defer cancel()
 		}
 	}
-	conn, err := s.dialer.db.Conn(ctx)
+	conn, fresh, err := s.open(ctx)
 	s.opened = time.Now()
 	if err != nil {
 		if old != nil {
@@ -54,18 +61,26 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	}
 	s.drop()
 	s.conn = conn
-	return true, nil
+	_ = conn.Raw(func(c any) error {
+		s.key, s.socket = 0, nil
+		if c, ok := c.(driver.Conn); ok {
+			s.key = keyPID(c)
+			if s.dialer.asks().dials() > 0 {
+				s.socket = socketOf(c)
+			}
+		}
+		return nil
+	})
+	return fresh, nil
 }
 
 // Renew implements monitor.Renewer.
 func (s *source) Renew() { s.opened = time.Time{} }
 
 func (s *source) ask(ctx context.Context, query string) (string, error) {
+	defer s.patience(ctx)()
 	var text string
 	err := s.conn.QueryRowContext(ctx, query).Scan(&text)
-	if err != nil {
-		s.drop()
-	}
 	return text, err
 }
 
@@ -86,17 +101,18 @@ func (s *source) Sample(ctx context.Context) (sample lsn.Sample, fresh bool, err
 	if fresh, err = s.connect(ctx); err != nil {
 		return lsn.Sample{}, fresh, err
 	}
-	text, err := s.ask(ctx, lsn.FullSQL)
-	if err != nil {
+	if sample, err = s.dialer.asks().sample(ctx, s.ask); err != nil {
+		s.drop()
 		return lsn.Sample{}, fresh, err
 	}
 	if s.shared {
 		_ = s.conn.Close()
 		s.conn = nil
 	}
-	if sample, err = lsn.ParseSample(text); err == nil && s.saw != nil {
+	if s.saw != nil {
 		s.saw(sample)
 	}
+	sample.Pooled = pooled(s.key, sample.BackendPID)
 	return sample, fresh, err
 }
 
@@ -105,11 +121,9 @@ func (s *source) Position(ctx context.Context) (replay lsn.LSN, standby, connect
 	if s.conn == nil {
 		return 0, false, false, nil
 	}
-	text, err := s.ask(ctx, lsn.ReplaySQL)
-	if err != nil {
-		return 0, false, true, err
+	if replay, standby, err = s.dialer.asks().position(ctx, s.ask); err != nil {
+		s.drop()
 	}
-	replay, standby, err = lsn.ParseReplay(text)
 	return replay, standby, true, err
 }
 
@@ -118,15 +132,29 @@ func (s *source) Conflicts(ctx context.Context) (c lsn.Conflicts, connected bool
 	if s.conn == nil {
 		return lsn.Conflicts{}, false, nil
 	}
-	var text string
-	if err := s.conn.QueryRowContext(ctx, lsn.ConflictsSQL).Scan(&text); err != nil {
+	if c, err = s.dialer.asks().conflicts(ctx, s.ask); err != nil {
 		if said := interface{ SQLState() string }(nil); ctx.Err() != nil || !errors.As(err, &said) && !errors.Is(err, sql.ErrNoRows) {
 			s.drop() // else the server itself has said no
 		}
 		return lsn.Conflicts{}, true, err
 	}
-	c, err = lsn.ParseConflicts(text)
-	return c, true, err
+	return c, true, nil
+}
+
+// Subscription implements monitor.SubscriptionSource.
+func (s *source) Subscription(ctx context.Context) (sub lsn.Subscription, connected bool, err error) {
+	if s.conn == nil {
+		return lsn.Subscription{}, false, nil
+	}
+	var text string
+	if err := s.conn.QueryRowContext(ctx, lsn.SubscriptionSQL).Scan(&text); err != nil {
+		if said := interface{ SQLState() string }(nil); ctx.Err() != nil || !errors.As(err, &said) {
+			s.drop() // else the server itself has said no
+		}
+		return lsn.Subscription{}, true, err
+	}
+	sub, err = lsn.ParseSubscription(text)
+	return sub, true, err
 }
 
 // Capture implements monitor.Source.
@@ -134,12 +162,11 @@ func (s *source) Capture(ctx context.Context) (c lsn.Capture, connected bool, er
 	if s.conn == nil {
 		return lsn.Capture{}, false, nil
 	}
-	text, err := s.ask(ctx, lsn.CaptureSQL)
+	c, same, err := s.dialer.asks().capture(ctx, s.ask)
 	if err != nil {
-		return lsn.Capture{}, true, err
+		s.drop()
 	}
-	c, err = lsn.ParseCapture(text, 0, 0)
-	return c, true, err
+	return c, same, err
 }
 
 // Nudge implements monitor.Source.
@@ -147,13 +174,18 @@ func (s *source) Nudge(ctx context.Context) error {
 	if s.conn == nil {
 		return nil
 	}
-	_, err := s.ask(ctx, lsn.NudgeSQL)
+	err := s.dialer.asks().nudge(ctx, s.ask)
+	if err != nil {
+		s.drop()
+	}
 	return err
 }
 
 // Close implements monitor.Source.
 func (s *source) Close() error {
+	s.abandon()
 	s.drop()
+	s.wait.drop()
 	if s.closer != nil {
 		return s.closer()
 	}

@@ -24,7 +24,7 @@ func (h *rehearsal) standIn(rt *router) *router {
 	}
 	s := &router{
 		of: rt, rehearsal: h,
-		plugin: rt.plugin, name: rt.name, field: rt.field, cfg: rt.cfg, dialect: rt.dialect,
+		plugin: rt.plugin, name: rt.name, field: rt.field, cfg: rt.cfg, dialect: rt.dialect, database: rt.database,
 		monitor: rt.monitor, decider: rt.decider, catalog: rt.catalog, maxWait: rt.maxWait, keys: rt.keys,
 		watched: rt.watched, heldPrimary: rt.heldPrimary, budget: rt.budget, conflicts: rt.conflicts,
 		startClaim: rt.startClaim, inUse: rt.inUse,

@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/catalog"
+	"github.com/readsplit/readsplit/discover"
 	"github.com/readsplit/readsplit/failover"
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/overload"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/retry"
@@ -35,7 +38,7 @@ type Status struct {
 	// follows its parent to whoever served that, for one and the same reason.
 	ReplicaReasons map[policy.Reason]uint64
 	// RefusedReasons are those of Reasons that nobody served: the read failed with
-	// ErrPrimaryLost or overload.ErrPrimaryBusy, and was sent nowhere.
+	// ErrPrimaryLost, overload.ErrPrimaryBusy or groups.ErrRefused, and was sent nowhere.
 	RefusedReasons map[policy.Reason]uint64
 	// Retries counts reads that failed on a replica and were run again, by cause.
 	Retries map[retry.Cause]uint64
@@ -78,8 +81,15 @@ type Status struct {
 	// Catalog.Risks are those that send a statement to the primary.
 	Catalog catalog.Status
 
+	// Discovery is what Config.Discover has found; without a Source where it is not set,
+	// and in Resolvers.
+	Discovery discover.Status
+
 	// Resolvers are the same for each resolver, none of which is counted above.
 	Resolvers []Status
+
+	// Groups are the groups of replicas, by name, with what became of their reads.
+	Groups []groups.Status
 }
 
 // TokenCounts counts tokens that were not accepted as they came. None of them is
@@ -112,8 +122,21 @@ type ServerStatus struct {
 	// primary already had.
 	CatchUp time.Duration
 	// Paused: an administrator paused replay. Balanced: the name answers as
-	// several servers, and is not used for reads that ask for anything.
+	// several servers, and reads find out on their connections what they are shown.
 	Paused, Balanced bool
+	// Backends are the servers that were seen behind a name that is Balanced.
+	Backends []monitor.Backend
+	// Pooled: behind a name that is Balanced, not every connection is known to lead to
+	// one server for good; its reads are checked inside of their transactions.
+	Pooled bool
+	// NoPosition: it, or a server behind its name, does not tell its replay position.
+	// What may be read there then follows from StatedLag, as Replica.StatedLag says, and
+	// from Config.StickyWindow; Lag and Position are what is stated, and not proven.
+	NoPosition bool
+	StatedLag  time.Duration
+	// NoPositionWhy is why a replica with NoPosition, or the primary, tells none, where
+	// that is known: on SQL Server, for people.
+	NoPositionWhy string
 	// CutOff: it has received nothing for two seconds or more, although the primary has
 	// more: the network between them, its slot, its right to connect.
 	CutOff bool
@@ -126,6 +149,9 @@ type ServerStatus struct {
 	// when it is left alone because reads failed there; zero or past: it is not.
 	Drained      bool
 	EjectedUntil time.Time
+	// Discovered: Config.Discover has found it. IsPrimary: this replica is the primary
+	// itself, under another name, and is not read from as long as it is.
+	Discovered, IsPrimary bool
 	// Sampled is when the newest sample began; zero: never.
 	Sampled time.Time
 	// Reads is how many reads the replica served, InFlight how many it runs now;
@@ -139,6 +165,16 @@ type ServerStatus struct {
 	// Pool are the statistics of the server's connection pool; of the primary's it
 	// is the application's own, unless Config.Primary or a resolver names another.
 	Pool sql.DBStats
+	// Groups are the pools that groups have on a replica for themselves. They are not in
+	// Pool; their reads are among Reads and InFlight.
+	Groups []groups.PoolStatus
+	// Reserved: the replica serves reads of its groups alone, and has no pool for others.
+	// Logical: it is fed by logical replication, and has no position and no lag; it is
+	// Reserved, whatever Replica.Reserved says.
+	Reserved, Logical bool
+	// Subscription is what a Logical replica says of its subscriptions, for people: no
+	// decision looks at it. Nil where nothing is known.
+	Subscription *monitor.Subscription
 }
 
 // Status returns a snapshot. It asks no server.
@@ -149,6 +185,7 @@ func (p *Plugin) Status() Status {
 	}
 	st := all[0].status()
 	st.Connections = p.connections.status()
+	st.Discovery = p.discovery.status()
 	for _, rt := range all[1:] {
 		st.Resolvers = append(st.Resolvers, rt.status())
 	}
@@ -173,6 +210,7 @@ func (rt *router) status() Status {
 	st.Primary.Up = !snap.Primary.Lost && !snap.Primary.Sampled.IsZero()
 	st.Primary.Position = snap.Primary.Position
 	st.Primary.Sampled = snap.Primary.Sampled
+	st.Primary.NoPositionWhy = rt.primarySilence()
 	if rt.follow != nil {
 		st.Failover = rt.follow.watch.Status()
 		st.Primary.Host = st.Failover.Primary
@@ -190,13 +228,26 @@ func (rt *router) status() Status {
 		}
 		rs := ServerStatus{
 			Name: r.Name, Up: r.Up, Role: r.Role, Position: r.Applied, BehindBytes: r.BehindBytes,
-			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, Sampled: r.Sampled,
+			CatchUp: r.CatchUp, Paused: r.Paused, CutOff: r.CutOff, Balanced: r.Balanced, NoPosition: r.NoPosition, Sampled: r.Sampled,
 			Drained: r.Drained, EjectedUntil: r.EjectedUntil,
-			Reads: s.reads.Load(), InFlight: s.meter.InFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
+			Reads: s.reads.Load(), InFlight: s.inFlight(), Latency: s.meter.Latency(sinceStart()), Pool: s.pool.Stats(),
 		}
-		rs.Lag, rs.LagKnown = r.Lag(now)
+		if rs.Lag, rs.LagKnown = r.Lag(now); r.NoPosition {
+			rs.StatedLag, rs.NoPositionWhy = r.StatedLag, silenceOf(s.dialer.asks())
+		}
+		if r.Balanced {
+			rs.Backends, rs.Pooled = rt.monitor.Backends(i), s.pooled.Load()
+		}
+		rs.Discovered, rs.IsPrimary = s.discovered.Load(), rt.monitor.IsPrimary(i)
 		rs.Conflicts = rt.conflictsOn(i)
+		rs.Reserved, rs.Logical, rs.Groups = s.reserved, s.logical, s.laneStatus()
+		if fed, ok := rt.monitor.Subscription(i); ok {
+			rs.Subscription = &fed
+		}
 		st.Replicas = append(st.Replicas, rs)
+	}
+	for _, name := range sortedKeys(rt.members.groups()) {
+		st.Groups = append(st.Groups, rt.members.class(name).status(snap))
 	}
 	c := &rt.counters
 	for i := range c.onPrimary {

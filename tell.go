@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/readsplit/readsplit/groups"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/observe"
 	"github.com/readsplit/readsplit/overload"
@@ -40,6 +41,9 @@ func (r *route) unserved(ctx context.Context, reason policy.Reason, err error) {
 	switch {
 	case errors.As(err, &lost):
 		reason = lost.reason
+	case errors.Is(err, groups.ErrRefused):
+		reason = policy.ReasonGroupRefused
+		r.class.count(nil, reason, r.objected)
 	case !errors.Is(err, overload.ErrPrimaryBusy):
 		return
 	}

@@ -273,6 +273,11 @@ func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *sess
 	switch {
 	case q.Pending || q.Foreign:
 		later(&t.Unsure, until)
+	case q.Sticky && !q.Unsure:
+		later(&t.Unsure, l.claim.load().Until)
+		if s.coversUnscoped(rt) {
+			later(&t.Unsure, rt.unscoped.load().Until)
+		}
 	case q.Unsure && doubt.Before(until):
 		later(&t.Unsure, doubt) // as it stands: a token must not make it longer
 	case q.Unsure:

@@ -106,6 +106,7 @@ func newTrap(t *testing.T, options ...dbOption) *trap {
 	var o dbOptions
 	o.gorm.Logger = x.log
 	o.config.MaxLag = readsplit.Off
+	undisturbed(&o.config)
 	o.config.Replicas = x.replicas()
 	for _, option := range options {
 		option(&o)

@@ -73,7 +73,7 @@ func TestT31SQLServer(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })
 	db, err := gorm.Open(transactDialector{pool: pool}, &gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true})
 	require.NoError(t, err)
-	plugin := readsplit.New(readsplit.Config{})
+	plugin := readsplit.New(readsplit.Config{WriteFunctions: []string{"shop.mails"}})
 	require.NoError(t, db.Use(plugin))
 	t.Cleanup(func() { require.NoError(t, plugin.Close(context.Background())) })
 
@@ -81,6 +81,10 @@ func TestT31SQLServer(t *testing.T) {
 		"INSERT INTO [books] ([title]) OUTPUT INSERTED.[id] VALUES ('one')": policy.ReasonWrite,
 		"SELECT * FROM [books] WITH (UPDLOCK)":                              policy.ReasonLockingRead,
 		"SELECT * FROM [books]":                                             policy.ReasonNoReplicas,
+		"SELECT * FROM [books] WHERE [total] > dbo.total([id])":             policy.ReasonNoReplicas,
+		"SELECT [shop].[Mails] ([id]) FROM [books]":                         policy.ReasonUnknownStatement,
+		"SELECT NEXT VALUE FOR dbo.numbers":                                 policy.ReasonWrite,
+		"SELECT dbo.total([id]) INTO [copies] FROM [books]":                 policy.ReasonWrite,
 	} {
 		tx := db.Raw(query).Scan(&[]int{})
 		require.NoError(t, tx.Error)

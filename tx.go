@@ -84,10 +84,7 @@ func readOnly(opts *sql.TxOptions) *sql.TxOptions {
 }
 
 func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*trackedTx, error) {
-	if opts != nil && opts.ReadOnly && rt.dialect == sqlclass.SQLServer {
-		// There is no such transaction there, and go-mssqldb refuses the option.
-		opts = &sql.TxOptions{Isolation: opts.Isolation}
-	}
+	opts = rt.optionsFor(opts)
 	began := rt.history()
 	inner, err := rt.beginPrimary(ctx, opts)
 	if err != nil {

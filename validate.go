@@ -18,6 +18,7 @@ import (
 func (c Config) validate() error {
 	var v problems
 	v.replicas("Config", c.Replicas)
+	v.discovery(c)
 	v.durations(c)
 	v.functions(c)
 	v.pool("Config.Pool", c.Pool)
@@ -42,6 +43,12 @@ func (c Config) validate() error {
 	if c.FollowPrimary && len(c.Replicas) == 0 {
 		v.add("Config.FollowPrimary is true, but Config.Replicas is empty: there is nobody to follow; add the replicas, or name all hosts in the primary's DSN instead")
 	}
+	v.statedLags(c)
+	for i, r := range c.Replicas {
+		if c.FollowPrimary && r.Balanced {
+			v.add("Config.Replicas[%d].Balanced is true with Config.FollowPrimary: a name of several servers is no host that could become the primary; name all hosts in the primary's DSN instead", i)
+		}
+	}
 	if _, err := observe.Of(c.Observers...); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.Observers%w", err))
 	}
@@ -62,6 +69,7 @@ func (c Config) validate() error {
 	if err := c.PrimaryBudget.Validate(); err != nil {
 		v.errs = append(v.errs, fmt.Errorf("readsplit: Config.PrimaryBudget: %w", err))
 	}
+	v.sqlServer(c)
 	if c.Instances < 0 {
 		v.add("Config.Instances is %d: it must be how many processes share the servers, 1 or more (0 means 1)", c.Instances)
 	}
@@ -128,7 +136,41 @@ func (v *problems) replicaAlone(field string, r Replica) {
 			v.add("%s.Groups[%d] is empty: name the group or remove it", field, j)
 		}
 	}
+	if len(r.Groups) == 0 && r.Reserved {
+		v.add("%s.Reserved is true, but it has no Groups: no read would ever go there; name its groups", field)
+	}
+	if len(r.Groups) == 0 && r.Logical {
+		v.add("%s.Logical is true, but it has no Groups: only reads of its groups may go to a server that is fed by logical replication; name its groups", field)
+	}
+	if r.Logical && r.AllowPrimaryAsReplica {
+		v.add("%s.AllowPrimaryAsReplica is true, and so is Logical: a server that is fed by logical replication is never a primary of this application; leave one of them out", field)
+	}
+	if r.Logical && (r.Balanced || r.StatedLag != 0) {
+		v.add("%s.Logical is true, and so is Balanced, or StatedLag is set: they are about servers that are checked, or trusted, to be fresh enough, and nothing is known of one that is fed by logical replication; leave them out", field)
+	}
+	if r.StatedLag < 0 {
+		v.add("%s.StatedLag is %v: it must be positive, or 0 for a server that tells its position", field, r.StatedLag)
+	}
 	v.pool(field+".Pool", r.Pool)
+}
+
+// statedLags reports servers that would be trusted to show a write before they have to.
+func (v *problems) statedLags(c Config) {
+	for i, r := range c.Replicas {
+		v.statedLag(fmt.Sprintf("Config.Replicas[%d]", i), r, c)
+	}
+	for i, of := range c.Resolvers {
+		for j, r := range of.Replicas {
+			v.statedLag(fmt.Sprintf("Config.Resolvers[%d].Replicas[%d]", i, j), r, c)
+		}
+	}
+}
+
+func (v *problems) statedLag(field string, r Replica, c Config) {
+	least := r.StatedLag + c.MaxSampleAge
+	if r.StatedLag > 0 && c.StickyWindow > 0 && c.MaxSampleAge > 0 && c.StickyWindow < least {
+		v.add("%s.StatedLag is %v and Config.StickyWindow is %v, shorter than StatedLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", field, r.StatedLag, c.StickyWindow, least)
+	}
 }
 
 // conflictGroup reports a group that no replica is in: what should spare the
@@ -146,6 +188,15 @@ func (v *problems) conflictGroup(c Config) {
 		}
 	}
 	add(c.Replicas)
+	for _, g := range c.Groups {
+		groups[g.Name] = true
+	}
+	if c.Discover.Source != nil {
+		add([]Replica{c.Discovered})
+		if len(c.Discovered.Groups) == 0 {
+			return // the source may name it
+		}
+	}
 	for _, r := range c.Resolvers {
 		add(r.Replicas)
 	}
@@ -173,6 +224,10 @@ func (v *problems) durations(c Config) {
 	positive("Config.StickyWindow", c.StickyWindow, false)
 	if c.SampleEvery > 0 && c.MaxSampleAge > 0 && c.MaxSampleAge < c.SampleEvery {
 		v.add("Config.MaxSampleAge is %v, shorter than Config.SampleEvery, %v: every sample would be too old before the next one; raise MaxSampleAge", c.MaxSampleAge, c.SampleEvery)
+	}
+	positive("Config.IdleSampleEvery", c.IdleSampleEvery, false)
+	if c.IdleSampleEvery > 0 && c.IdleSampleEvery < c.SampleEvery {
+		v.add("Config.IdleSampleEvery is %v, shorter than Config.SampleEvery, %v: servers would be asked more often when nobody needs them; raise it, or leave it 0", c.IdleSampleEvery, c.SampleEvery)
 	}
 	if least := c.MaxLag + c.MaxSampleAge; c.MaxLag > 0 && c.MaxSampleAge > 0 && c.StickyWindow > 0 && c.StickyWindow < least {
 		v.add("Config.StickyWindow is %v, shorter than MaxLag + MaxSampleAge, %v: a session could leave the primary for a replica that does not have its write yet; raise StickyWindow", c.StickyWindow, least)

@@ -4,6 +4,9 @@ package readsplit
 // that has none that is right; after a wrong letter every read crosses zones, and
 // nothing but its bill would show it.
 func missesZone(c Config) bool {
+	if c.Discover.Source != nil {
+		return false // who comes may stand there
+	}
 	all := append([]Replica(nil), c.Replicas...)
 	for _, r := range c.Resolvers {
 		all = append(all, r.Replicas...)

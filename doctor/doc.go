@@ -7,8 +7,8 @@
 // replicas for a while. It runs the very statements that readsplit will run, as the
 // user of the DSN, so that a missing privilege shows before an application starts.
 //
-// Of PostgreSQL, servers are asked. Of SQL Server, connection strings alone are
-// read. [Topology.Status] is the address of a running application's status page
+// SQL Server is asked over database/sql, where a driver named sqlserver is in the
+// program; where there is none, connection strings alone are read. [Topology.Status] is the address of a running application's status page
 // (package status), which is judged too: which share of the reads replicas serve,
 // and why not more.
 //

@@ -23,6 +23,6 @@ func ExampleExamine() {
 	fmt.Println("exit status", report.ExitStatus())
 	// Output:
 	// problem intent-misspelt: ApplicationIntent is "readonly", which the driver takes for no intent.
-	// notice servers-not-asked: SQL Server was not asked, only its connection strings were read.
+	// notice servers-not-asked: SQL Server was not asked, only its connection strings were read: no driver named sqlserver is in this program.
 	// exit status 2
 }

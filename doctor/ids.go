@@ -72,12 +72,20 @@ const (
 	IdleSessionTimeout  ID = "idle-session-timeout"
 )
 
-// Connection strings of SQL Server.
+// SQL Server.
 const (
 	IntentMisspelt  ID = "intent-misspelt"
 	IntentMissing   ID = "intent-missing"
 	IntentOnPrimary ID = "intent-on-primary"
 	ServersNotAsked ID = "servers-not-asked"
+
+	RoutingLoop          ID = "routing-loop"
+	NotRouted            ID = "not-routed"
+	SecondaryNotReadable ID = "secondary-not-readable"
+	PositionsMissing     ID = "positions-missing"
+	DelayedDurability    ID = "delayed-durability"
+	DataSuspended        ID = "data-movement-suspended"
+	NotSynchronizing     ID = "not-synchronizing"
 )
 
 // A running application.

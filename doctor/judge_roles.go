@@ -142,8 +142,11 @@ func judgeNames(v *view) []Finding {
 	for _, f := range v.asked() {
 		t := f.through
 		if len(t.servers) > 1 {
-			findings = append(findings, found(SeveralServers, Problem, f.name,
-				"Name each server by its own address, with a name of its own; readsplit balances between them.",
+			severity, remedy := Warning, "Set Replica{Balanced: true} if that is meant. Better, name each server by its own address, with a name of its own; readsplit balances between them."
+			if f.primary {
+				severity, remedy = Problem, "Name the primary alone."
+			}
+			findings = append(findings, found(SeveralServers, severity, f.name, remedy,
 				"%d connections reached %d servers: %s.", t.tries, len(t.servers), strings.Join(t.names(), ", ")))
 		}
 		switch {
@@ -152,8 +155,8 @@ func judgeNames(v *view) []Finding {
 				"Connect to the server itself, or use pool_mode = session. If it has to be: default_query_exec_mode=simple_protocol in the DSN, no SET, no LISTEN, no advisory locks of sessions.",
 				"A pooler in transaction mode lies in between: one backend answered on two connections."))
 		case t.shared:
-			findings = append(findings, found(PoolerTransaction, Problem, f.name,
-				"Name the server's own address: the plugin keeps a pool for each replica already. Or use pool_mode = session.",
+			findings = append(findings, found(PoolerTransaction, Warning, f.name,
+				"Name the server's own address: the plugin keeps a pool for each replica already. If it has to be: Replica{Balanced: true}, and default_query_exec_mode=exec in the DSN before PgBouncer 1.21.",
 				"A pooler in transaction mode lies in between: one backend answered on two connections."))
 		case t.pooler && len(t.servers) == 1:
 			findings = append(findings, found(PoolerSession, Notice, f.name,

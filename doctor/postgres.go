@@ -124,7 +124,7 @@ func (v *view) examined() []Examined {
 			e.Address = addressOf(f.cfg)
 		}
 		if e.Answered {
-			e.Is, e.Version, e.Timeline = "primary", f.about.Version, f.timeline()
+			e.Is, e.Product, e.Version, e.Timeline = "primary", (postgres{}).name(), f.about.Version, f.timeline()
 			if f.about.Recovery {
 				e.Is = "standby"
 			}

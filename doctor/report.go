@@ -25,13 +25,19 @@ type Examined struct {
 	Name string `json:"name"`
 	// Declared is what the topology says it is: primary or replica.
 	Declared string `json:"declared"`
-	// Is is what it says itself: primary, standby, or nothing when it did not answer.
+	// Is is what it says itself: primary, standby (secondary on SQL Server), or nothing
+	// when it did not answer.
 	Is string `json:"is,omitempty"`
-	// Answered says that it was asked, or, of SQL Server, that its connection string
-	// could be read.
+	// Answered says that it was asked, or, of SQL Server without a driver in the program,
+	// that its connection string could be read.
 	Answered bool   `json:"answered"`
 	Address  string `json:"address,omitempty"` // host:port
-	Version  string `json:"version,omitempty"` // of the server
+	// Product is PostgreSQL or SQL Server, and Version that of the server.
+	Product string `json:"product,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Server is the name that a SQL Server has for itself.
+	Server string `json:"server,omitempty"`
+	// System is the system identifier, on SQL Server the group_database_id.
 	System   string `json:"system_identifier,omitempty"`
 	Timeline uint32 `json:"timeline,omitempty"`
 	// Behind is how many bytes it has to replay, and Lag an upper bound of how old it

@@ -4,9 +4,13 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/readsplit/readsplit/internal/connstring"
 )
 
-// sqlServer judges connection strings of SQL Server. It asks no server.
+// sqlServer asks servers of SQL Server, where its driver is in the program, and judges
+// their connection strings.
 type sqlServer struct{}
 
 func (sqlServer) name() string { return "SQL Server" }
@@ -24,38 +28,78 @@ func (sqlServer) speaks(dsn string) bool {
 	}
 	key, _, _ := strings.Cut(dsn, "=")
 	key = strings.ToLower(strings.TrimSpace(key))
-	return strings.Contains(dsn, ";") || key == "server" || synonyms[key] == "server"
+	return strings.Contains(dsn, ";") || key == "server" || connstring.Synonyms[key] == "server"
 }
 
 // ofPostgreSQL finds a key that a DSN of PostgreSQL has, and a connection string of SQL
 // Server has not.
 var ofPostgreSQL = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|service|passfile|ssl[a-z]+|application_name|connect_timeout|target_session_attrs)\s*=`)
 
-func (e sqlServer) examine(_ context.Context, t Topology) ([]Examined, []Finding) {
-	var examined []Examined
+func (e sqlServer) examine(ctx context.Context, t Topology) ([]Examined, []Finding) {
+	v := &sqlView{Topology: t}
 	var findings []Finding
+	examined := make([]Examined, 0, 1+len(t.Replicas))
+	of := map[*sqlFacts]int{}
 	for i, s := range append([]Server{t.Primary}, t.Replicas...) {
-		role := "replica"
+		x := Examined{Name: s.Name, Declared: "replica"}
 		if i == 0 {
-			role = "primary"
+			x.Declared = "primary"
 		}
-		x := Examined{Name: s.Name, Declared: role}
 		if e.speaks(s.DSN) {
-			p, ok := parseSQLServer(s.DSN)
-			x.Answered, x.Address = ok, p["server"]
-			if !ok {
-				findings = append(findings, found(DSNInvalid, Problem, s.Name,
-					"Write sqlserver://user:password@host:1433?database=..&ApplicationIntent=ReadOnly, or server=..;user id=..;password=..;database=..;ApplicationIntent=ReadOnly.",
-					"The connection string cannot be read. It is not shown, since it may hold a password."))
-			} else {
+			p, ok := connstring.SQLServer(s.DSN)
+			x.Answered, x.Address = ok && !hasDriver(), p["server"]
+			if ok {
 				findings = append(findings, judgeSQLServer(s.Name, i == 0, p)...)
+				f := &sqlFacts{name: s.Name, primary: i == 0, dsn: s.DSN, pairs: p, timeout: t.Timeout}
+				of[f] = i
+				v.all = append(v.all, f)
+			} else {
+				findings = append(findings, badSQLServerDSN(s.Name))
 			}
 		}
 		examined = append(examined, x)
 	}
-	return examined, append(findings, found(ServersNotAsked, Notice, "",
-		"On each: SELECT DATABASEPROPERTYEX(DB_NAME(), 'Updateability'). It must be READ_ONLY on a replica, and READ_WRITE on the primary.",
-		"SQL Server was not asked, only its connection strings were read."))
+	if !hasDriver() {
+		return examined, append(findings, found(ServersNotAsked, Notice, "",
+			"Import the driver in the program that calls the doctor, as the command readsplit does: _ \"github.com/microsoft/go-mssqldb\".",
+			"SQL Server was not asked, only its connection strings were read: no driver named sqlserver is in this program."))
+	}
+	var wg sync.WaitGroup
+	for _, f := range v.all {
+		wg.Go(func() { f.gather(ctx, t.Looks) })
+	}
+	wg.Wait()
+	v.watch(ctx)
+	for f, i := range of {
+		v.fill(&examined[i], f)
+		f.close()
+	}
+	return examined, append(findings, v.judge()...)
+}
+
+// fill puts in what a server answered.
+func (v *sqlView) fill(x *Examined, f *sqlFacts) {
+	if x.Answered = f.answered(); !x.Answered {
+		return
+	}
+	x.Is, x.Product, x.Version = "primary", (sqlServer{}).name(), f.about.version
+	if f.run.ReadOnly {
+		x.Is = "secondary"
+	}
+	x.Server = f.run.Server
+	if f.none.why == "" {
+		x.System = f.state.Group
+	}
+	if l, ok := v.lagOf(f); ok && l.known {
+		s := l.age.Seconds()
+		x.Lag = &s
+	}
+}
+
+func badSQLServerDSN(server string) Finding {
+	return found(DSNInvalid, Problem, server,
+		"Write sqlserver://user:password@host:1433?database=..&ApplicationIntent=ReadOnly, or server=..;user id=..;password=..;database=..;ApplicationIntent=ReadOnly.",
+		"The connection string cannot be read. It is not shown, since it may hold a password.")
 }
 
 // judgeSQLServer judges one connection string.

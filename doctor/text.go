@@ -90,10 +90,16 @@ func (r Report) writeServers(b *strings.Builder) {
 			line += "  " + s.Address
 		}
 		if s.Version != "" {
-			line += "  PostgreSQL " + version(s.Version)
+			line += "  " + s.Product + " " + version(s.Version)
+		}
+		if s.Server != "" {
+			line += "  " + s.Server
 		}
 		if s.Timeline > 0 {
 			line += fmt.Sprintf("  timeline %d", s.Timeline)
+		}
+		if s.Behind == nil && s.Lag != nil {
+			line += "  " + span(time.Duration(*s.Lag*float64(time.Second))) + " old at most"
 		}
 		if s.Behind != nil {
 			line += "  " + size(*s.Behind) + " behind"

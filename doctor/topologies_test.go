@@ -77,11 +77,11 @@ var topologies = []broken{
 	{"balanced", func(t *testing.T, c *testenv.Cluster, x *doctor.Topology) {
 		x.Looks = 0 // the default
 		x.Replicas = []doctor.Server{{Name: "replicas", DSN: at(c.Replica(0).DSN(), roundRobin(t, c.Replica(0), c.Replica(1))) + named}}
-	}, []string{"problem several-servers replicas"}, 2},
+	}, []string{"warning several-servers replicas"}, 1},
 	{"pooler-transaction-mode", func(t *testing.T, c *testenv.Cluster, x *doctor.Topology) {
 		x.Primary.DSN = pgbouncer(t, c.Primary(), "transaction") + named
 		x.Replicas[0].DSN = pgbouncer(t, c.Replica(0), "transaction") + named
-	}, []string{"problem pooler-transaction-mode replica1", "warning pooler-transaction-mode primary"}, 2},
+	}, []string{"warning pooler-transaction-mode primary", "warning pooler-transaction-mode replica1"}, 1},
 	{"pooler-session-mode", func(t *testing.T, c *testenv.Cluster, x *doctor.Topology) {
 		x.Replicas[0].DSN = pgbouncer(t, c.Replica(0), "session") + named
 	}, []string{"notice pooler-session-mode replica1"}, 0},

@@ -121,9 +121,9 @@ var judgedCases = []struct {
 	}, "warning several-hosts pg2: The DSN of a replica names 2 hosts."},
 	{"several servers", func(v *view) {
 		v.all[1].through = through{servers: []identity{{1001, "pg2"}, {1002, ""}}, tries: 8}
-	}, "problem several-servers pg2: 8 connections reached 2 servers: pg2, the one started at 0."},
+	}, "warning several-servers pg2: 8 connections reached 2 servers: pg2, the one started at 0."},
 	{"pooler", func(v *view) { v.all[1].through.pooler = true }, "notice pooler-session-mode pg2"},
-	{"pooler that shares", func(v *view) { v.all[1].through.pooler, v.all[1].through.shared = true, true }, "problem pooler-transaction-mode pg2"},
+	{"pooler that shares", func(v *view) { v.all[1].through.pooler, v.all[1].through.shared = true, true }, "warning pooler-transaction-mode pg2"},
 	{"pooler of the primary", func(v *view) { v.all[0].through.pooler, v.all[0].through.shared = true, true }, "warning pooler-transaction-mode primary"},
 	{"clock ahead", func(v *view) { v.change(1, func(_ int, m *moment) { m.Clock += 7 }) }, "warning clock-skew pg2: Its clock is at least 7.0 s ahead of this machine's."},
 	{"clock behind", func(v *view) { v.change(0, func(_ int, m *moment) { m.Clock -= 3 }) }, "warning clock-skew primary: Its clock is at least 3.0 s behind this machine's."},
@@ -382,6 +382,11 @@ func TestEveryKindIsFound(t *testing.T) {
 	for _, c := range sqlServerCases {
 		_, findings := sqlServer{}.examine(context.Background(), c.topology())
 		note(findings)
+	}
+	for _, c := range sqlGroupCases {
+		v := sqlGroup(t)
+		c.harm(t, v, v.all[0], v.all[1])
+		note(v.judge())
 	}
 	note([]Finding{badDSN("x")})
 	_, mixed := kindOf(Topology{Primary: Server{DSN: "host=pg1"}, Replicas: []Server{{"x", "sqlserver://x"}}})

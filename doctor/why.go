@@ -35,27 +35,27 @@ var kindsOfReaching = []Kind{
 	{Unreachable, "A replica that does not answer serves no reads; without the primary writes fail and nobody can prove how old a replica is."},
 	{LoginRefused, "The application would be refused as well."},
 	{ConnectionsUsedUp, "The application is refused as well, at the moment of its highest load."},
-	{SeveralServers, "What one connection says is not true of the next, so a session could miss its own writes: readsplit uses such a name for AnyReplica alone."},
+	{SeveralServers, "What one connection says is not true of the next. readsplit asks on each connection what it shows, which costs a round trip now and then; it balances better between servers that it can tell apart, and notices their faults sooner."},
 	{PoolerTransaction, "Two statements of one connection run on different ones: prepared statements and SET get lost, and what is known of a server may be told by another one. Restarts of the server stay hidden."},
 	{PoolerSession, "It hides restarts of the server behind unbroken connections, and its own limit counts, not the server's."},
 	{ClockSkew, "readsplit compares positions, and no clocks of servers; timestamps in rows and logs, and monitoring that uses replay timestamps, are wrong by so much."},
-	{QuestionRefused, "readsplit asks this. Without the answer the server's position or identity is not known, and its replicas are not used."},
+	{QuestionRefused, "readsplit asks this. Without the answer the server's position or identity is not known: a replica of that kind is used for AnyReplica and Stale alone, or by what Replica.StatedLag says of it."},
 	{MonitorRoleMissing, "Which timeline a replica receives is hidden from this user: after a failover it is proven minutes later than it could be. The doctor sees less, too: other users' transactions, the state of synchronous standbys."},
 }
 
 var kindsOfRoles = []Kind{
 	{TopologySound, "One primary, and replicas of it."},
 	{ReplicaIsPrimary, "It accepts writes, and follows nobody. What it shows is another history, or becomes one with its first write. readsplit does not read from it."},
-	{PrimaryInRecovery, "Every write fails with SQLSTATE 25006."},
+	{PrimaryInRecovery, "Every write fails, with SQLSTATE 25006 or, on SQL Server, error 3906."},
 	{TwoPrimaries, "Both accept writes: whatever goes to the wrong one is lost, or has to be merged by hand. What one process can see is all that a client can prevent."},
 	{SameServer, "A copy of nobody: no load is taken off, and one failure takes both."},
-	{ForeignSystem, "It was made by another initdb: its rows have nothing to do with the primary's."},
+	{ForeignSystem, "It was made by another initdb, or is of another availability group: its rows have nothing to do with the primary's."},
 	{TimelineDiffers, "It follows another server's history. What it shows was never, or is no longer, in the primary."},
 	{TimelineUnproven, "After a failover readsplit does not use a replica before it is proven to follow the new primary."},
 	{ReplicaAhead, "It has replayed what the primary has never written: it belongs to another history, as after a restore of the primary from a snapshot."},
 	{VersionOld, "Functions that readsplit asks do not exist there."},
 	{VersionUntested, "It should work; the tests run on PostgreSQL 15 and 18."},
-	{VersionsDiffer, "Physical replication works within one major version only."},
+	{VersionsDiffer, "Physical replication works within one major version only; a secondary of SQL Server may be newer than its primary, while an upgrade is under way."},
 	{MinorsDiffer, "An upgrade is under way, or was forgotten half-way. Replicas are upgraded first."},
 }
 
@@ -97,6 +97,13 @@ var kindsOfSQLServer = []Kind{
 	{IntentMissing, "The listener sends such a connection to the primary; a secondary that takes only read-intent connections refuses it."},
 	{IntentOnPrimary, "The listener may send it to a secondary, where writes fail with error 3906."},
 	{ServersNotAsked, "Connection strings are all that was looked at."},
+	{RoutingLoop, "The listener sends these connections to where nobody takes them, or back to itself; the driver follows for ever. No read gets there."},
+	{NotRouted, "The listener has nowhere to send reads: they land on the primary, or fail."},
+	{SecondaryNotReadable, "ALLOW_CONNECTIONS of the secondary role keeps readers out."},
+	{PositionsMissing, "Nobody can prove what its replicas show: after a write its session reads from the primary for Config.StickyWindow, and other reads go by what Replica.StatedLag says."},
+	{DelayedDurability, "A commit may be acknowledged before it is in the log: a crash loses it, and it has no position yet. Positions are not used."},
+	{DataSuspended, "It shows the state of one moment for ever, while secondary_lag_seconds says 0. No read that asks for anything goes there."},
+	{NotSynchronizing, "It gets older with every second, and is not used."},
 }
 
 var kindsOfApplications = []Kind{

@@ -29,6 +29,9 @@ type Statement struct {
 	// Resolver is the name of the resolver that it belongs to; "" for the plugin's own
 	// servers.
 	Resolver string
+	// Group is the group of replicas that it is meant for, and GroupWhy why, in words; ""
+	// where it is meant for none.
+	Group, GroupWhy string
 	// Class, Verb and Flags are what its text, and the database's catalogue, say of it;
 	// Why says the same in words.
 	Class sqlclass.Class

@@ -45,6 +45,9 @@ func (s Statement) String() string {
 	if s.Resolver != "" {
 		line("resolver", "%s", s.Resolver)
 	}
+	if s.Group != "" {
+		line("group", "%s: %s", s.Group, s.GroupWhy)
+	}
 	if s.Session != "" {
 		line("session", "%s", s.Session)
 	}

@@ -34,6 +34,10 @@ type Sample struct {
 	// Flush and Insert are a primary's positions; 0 on a standby. Insert is
 	// corrected at page edges (see [LSN.RecordEnd]).
 	Flush, Insert LSN
+	// End, unless 0, is what no server of this history is beyond, where that is not
+	// Insert: a secondary of SQL Server may have redone a commit that its primary still
+	// waits with, because of another secondary.
+	End LSN
 	// Timeline is, on a primary, the timeline that it writes.
 	Timeline uint32
 	// ReceivedTimeline is the timeline that a standby streams; 0 when no
@@ -43,7 +47,8 @@ type Sample struct {
 	// proves; it can be minutes late and is never ahead.
 	ControlTimeline uint32
 
-	// AsyncCommit says that commits may be acknowledged before they are flushed.
+	// AsyncCommit says, on a primary, that commits may be acknowledged before they
+	// are flushed.
 	AsyncCommit    bool
 	WalWriterDelay time.Duration
 	BlockSize      uint64 // bytes
@@ -51,6 +56,11 @@ type Sample struct {
 	BackendPID     int
 	Version        int // server_version_num, for instance 150018
 	ClusterName    string
+
+	// Pooled says that the process which answered is not the one that the connection
+	// was made to: a pooler stands in between, and may ask another server next. It is
+	// set by whoever asks.
+	Pooled bool
 
 	// MaxConnections is the server's limit, and Reserved how many of them are kept
 	// for superusers and, from PostgreSQL 16 on, for pg_use_reserved_connections.
@@ -65,11 +75,12 @@ func (s *Sample) History() History {
 // sampleFields is the number of blank-separated fields in FullSQL's answer.
 const sampleFields = 25
 
-// ParseSample reads the answer to [FullSQL].
+// ParseSample reads the answer to [FullSQL] or [BareSQL].
 func ParseSample(text string) (Sample, error) {
 	// The cluster name comes last, after a slash: it may hold blanks.
 	f := strings.SplitN(text, " ", sampleFields)
-	if len(f) != sampleFields || f[0] != "s1" || !strings.HasPrefix(f[sampleFields-1], "/") {
+	bare := f[0] == "s0"
+	if len(f) != sampleFields || f[0] != "s1" && !bare || !strings.HasPrefix(f[sampleFields-1], "/") {
 		return Sample{}, fmt.Errorf("readsplit: sample of a server: %d fields, want %d", len(f), sampleFields)
 	}
 	p := fields{name: "sample of a server", f: f}
@@ -96,7 +107,7 @@ func ParseSample(text string) (Sample, error) {
 	s.Server = p.server(11)
 	s.Addr, s.Port = p.addr(19)
 	s.Insert = s.Insert.RecordEnd(s.BlockSize, s.SegmentSize)
-	if p.err == nil && !s.InRecovery && (s.Flush == 0 || s.Insert == 0 || s.Timeline == 0) {
+	if p.err == nil && !s.InRecovery && !bare && (s.Flush == 0 || s.Insert == 0 || s.Timeline == 0) {
 		p.err = fmt.Errorf("readsplit: sample of a primary without a position or a timeline")
 	}
 	return s, p.err
@@ -105,6 +116,7 @@ func ParseSample(text string) (Sample, error) {
 // Capture is a primary's position at one moment.
 type Capture struct {
 	Flush, Insert LSN // Insert is corrected at page edges
+	End           LSN // as in Sample
 	AsyncCommit   bool
 }
 
@@ -142,7 +154,7 @@ type Connect struct {
 	Replay     LSN
 }
 
-// ParseConnect reads the answer to [ConnectSQL].
+// ParseConnect reads the answer to [ConnectSQL] or [BareConnectSQL].
 func ParseConnect(text string) (Connect, error) {
 	f := strings.Split(text, " ")
 	if len(f) != 8 || f[0] != "k1" {

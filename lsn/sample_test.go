@@ -62,7 +62,7 @@ func TestParseSampleIsStrict(t *testing.T) {
 		bigint   = "- +1 1.5 0x1 9223372036854775808 -9223372036854775809 null ~"
 	)
 	bad := map[int]string{
-		0: "s0 s2 S1 c1 ~", 1: boolean, 2: position, 3: position, 4: boolean, 5: position, 6: position,
+		0: "s2 S1 c1 ~", 1: boolean, 2: position, 3: position, 4: boolean, 5: position, 6: position,
 		7: timeline, 8: timeline, 9: timeline, 10: timeline, 11: bigint, 12: number, 13: boolean,
 		14: number + " 99999999999999999999", 15: number, 16: number, 17: number, 18: number, 20: number,
 		21: number + " 262145", 22: number + " 262145", 23: number + " 262145",
@@ -160,7 +160,7 @@ func TestParseConnect(t *testing.T) {
 // Whatever a server or a proxy in between answers must not panic.
 func FuzzParsers(f *testing.F) {
 	for _, s := range []string{
-		"", primaryText, standbyText, "c1 0/1 0/1 f", "r1 t 0/1", "k1 on t 0/1 1 1 - -", "x1 1 2 3 4 5 6", "s1 " + strings.Repeat("- ", 20) + "/",
+		"", primaryText, standbyText, "c1 0/1 0/1 f", "r1 t 0/1", "k1 on t 0/1 1 1 - -", checkText, briefText, bareText, "x1 1 2 3 4 5 6", "s1 " + strings.Repeat("- ", 20) + "/",
 	} {
 		f.Add(s)
 	}
@@ -175,6 +175,8 @@ func FuzzParsers(f *testing.F) {
 		}
 		_, _, _ = lsn.ParseReplay(text)
 		_, _ = lsn.ParseConnect(text)
+		_, _ = lsn.ParseCheck(text)
+		_, _ = lsn.ParseBriefCheck(text)
 		_, _ = lsn.ParseConflicts(text)
 	})
 }

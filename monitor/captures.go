@@ -23,6 +23,7 @@ type capture struct {
 	history lsn.History
 	flush   lsn.LSN
 	insert  lsn.LSN
+	end     lsn.LSN // that no server of the history is beyond
 	async   bool
 }
 

@@ -41,7 +41,18 @@ type Target struct {
 	Groups []string
 	// AllowPrimary accepts a replica that is not in recovery.
 	AllowPrimary bool
-	Source       Source
+	// Logical says that the replica is fed by logical replication: another database
+	// cluster, which is no standby and has no positions. Nothing is known of its age.
+	Logical bool
+	// Reserved keeps the replica for the reads of its groups.
+	Reserved bool
+	// Balanced says that the name answers as several servers. Where it is not said it
+	// is found out, see StateBalanced.
+	Balanced bool
+	// StatedLag is how far behind the server is at most where it does not tell its
+	// position; 0: not stated, and such a server is not proven to show anything.
+	StatedLag time.Duration
+	Source    Source
 }
 
 // Config says what to watch and how. All durations are positive.
@@ -52,7 +63,20 @@ type Config struct {
 	SampleEvery   time.Duration // pause between two samples of one server, jittered by a fifth
 	SampleTimeout time.Duration // the most that one question may take
 	MaxLag        time.Duration // decides when a nudge is due
-	MaxWait       time.Duration // the longest wait that anybody makes for a replica
+	// Window is for how long a server that tells no position is not trusted to show a
+	// write; longer than any StatedLag.
+	Window  time.Duration
+	MaxWait time.Duration // the longest wait that anybody makes for a replica
+
+	// IdleSampleEvery takes SampleEvery's place when for 3 s nothing has called Use or
+	// NextCapture and UnderWay, which may be nil, has said no; not above SampleEvery: it
+	// does not. MaxSampleAge is how old news may be that Rouse does not wait for better.
+	IdleSampleEvery time.Duration
+	MaxSampleAge    time.Duration
+	UnderWay        func() bool
+
+	// NoServerWait keeps Sources from being asked to wait for a position (see Waiter).
+	NoServerWait bool
 
 	// ConflictsEvery is how often a replica whose Source is a ConflictSource is asked
 	// what replay has cancelled there, when nobody waits for its position; 0: never.
@@ -117,11 +141,13 @@ const (
 	StateDown       State = "down"        // does not answer
 	StateWritable   State = "writable"    // configured as a replica, but it is not in recovery
 	StateStandby    State = "standby"     // configured as the primary, but it is in recovery
+	StateNotLogical State = "not_logical" // configured as fed by logical replication, but of the primary's own cluster
 	StateForeign    State = "foreign"     // follows another history than the primary's
 	StateProven     State = "proven"      // follows the primary's history
 	StateRegressed  State = "regressed"   // came back in an older state than it had shown
 	StateRestarted  State = "restarted"   // another run of the server answers
 	StateBalanced   State = "balanced"    // one name, several servers
+	StateNoPosition State = "no_position" // does not tell where it is; Err: and nothing is stated of it
 	StatePaused     State = "paused"      // an administrator has paused replay
 	StateReplays    State = "replays"     // replay goes on
 	StateCutOff     State = "cut_off"     // receives nothing, and the primary has more

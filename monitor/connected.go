@@ -59,7 +59,9 @@ func (l Look) Connected(c lsn.Connect) (again bool, err error) {
 func (l Look) connected(c lsn.Connect) (events []Change, again bool, err error) {
 	r := l.r
 	switch {
-	case !c.InRecovery && !r.target.AllowPrimary:
+	case r.target.Logical && r.m.primary.history.System == c.System:
+		return nil, false, fmt.Errorf("%w: replica %q is declared Logical and is of the primary's own database cluster: it is not read from; correct its address, or leave Replica.Logical out", ErrNotLogical, r.target.Name)
+	case !c.InRecovery && !r.target.AllowPrimary && !r.target.Logical:
 		return nil, false, fmt.Errorf("%w: replica %q is a primary and is not read from; set Replica.AllowPrimaryAsReplica if that is meant", ErrNotStandby, r.target.Name)
 	case r.server.Started == 0, r.balanced:
 		// Nothing is claimed of the server that the connection could contradict.

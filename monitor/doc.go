@@ -15,5 +15,7 @@
 // which grows by itself when a replica is cut off.
 //
 // Goroutines: one per server, started by [Monitor.Start] and joined by
-// [Monitor.Close]. Nothing else is started, whatever the load.
+// [Monitor.Close], and one more for a replica whose server can say by itself when it
+// has replayed a position, from the first wait on. Nothing else is started, whatever the
+// load.
 package monitor

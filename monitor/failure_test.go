@@ -323,7 +323,10 @@ func TestRestoredPrimaryWithANewReplica(t *testing.T) {
 			w.state.Started, w.state.Flush, w.state.Insert = 9000, 95_000, 95_000
 			s.state.Started, s.replays = 9500, free
 			w.primary.connected, s.connected = false, false
+			w.primary.err = errRefused
 		})
+		pass(2 * longest) // the new standby is seen first: the old one was beyond the new primary
+		w.primary.breaks(nil)
 		pass(5 * time.Second)
 		assert.True(t, eligible(m, 0), "%+v", replica(m, 0))
 	})

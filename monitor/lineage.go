@@ -16,6 +16,9 @@ type lineage struct {
 	// trusted again: having moved past it proves that it replayed something
 	// that this primary wrote.
 	base lsn.LSN
+	// fork says that another server of the cluster writes another history: what is not
+	// seen to stream the primary's may follow that one.
+	fork bool
 }
 
 type verdict uint8
@@ -66,6 +69,10 @@ func (l *lineage) judge(h lsn.History, s *lsn.Sample, insert lsn.LSN, insertIsLa
 		return l.verdict
 	}
 
+	if l.fork && l.streams == 0 {
+		l.verdict = unproven
+		return l.verdict
+	}
 	reached := max(s.Replay, s.Receive)
 	switch {
 	case reached > insert && insertIsLater:

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/readsplit/readsplit/policy"
 )
@@ -13,10 +14,14 @@ import (
 func (m *Monitor) all() []*replica { return *m.replicas.Load() }
 
 func (m *Monitor) newReplica(i int, t Target) *replica {
-	r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN, troubles: newTroubles()}
+	r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN, balanced: t.Balanced, troubles: newTroubles()}
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
+	r.feed, _ = t.Source.(SubscriptionSource)
+	if !m.cfg.NoServerWait {
+		r.hangs.waiter, _ = t.Source.(Waiter)
+	}
 	return r
 }
 
@@ -43,9 +48,42 @@ func (r *replica) close() {
 // Add watches another replica and returns its place. ready is told the place
 // before the replica is asked for the first time: nothing reads from it earlier.
 // The first question is answered, or has failed, when Add returns. Calls of Add,
-// Remove, Start and Close must not overlap.
+// AddAll, Remove, Start and Close must not overlap.
 func (m *Monitor) Add(t Target, ready func(place int)) {
+	m.AddAll(context.Background(), []Target{t}, func(_, place int) { ready(place) })
+}
+
+// AddAll is Add for several replicas, which are asked at the same time: that many are
+// down costs no more than that one is. ready is told which of them has what place. When
+// ctx ends, and the Monitor is about to be closed, nothing is waited for.
+func (m *Monitor) AddAll(ctx context.Context, targets []Target, ready func(i, place int)) {
+	added := make([]*replica, len(targets))
+	for i, t := range targets {
+		added[i] = m.place(t)
+		ready(i, added[i].i)
+	}
+	if m.ctx.Err() != nil {
+		return
+	}
+	defer context.AfterFunc(ctx, func() {
+		for _, r := range added {
+			r.cancel()
+		}
+	})()
+	var first sync.WaitGroup
+	for _, r := range added {
+		first.Go(r.sampleFull)
+	}
+	first.Wait()
+	for _, r := range added {
+		r.start(rand.New(rand.NewPCG(m.cfg.Seed, uint64(r.i)^r.gen.Load()<<32)))
+	}
+}
+
+// place gives a replica a place: that of one that is gone, where there is one.
+func (m *Monitor) place(t Target) *replica {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	all := append([]*replica(nil), m.all()...)
 	place := len(all)
 	for i, r := range all {
@@ -68,13 +106,7 @@ func (m *Monitor) Add(t Target, ready func(place int)) {
 		}
 		s.Replicas[place] = r.view()
 	})
-	m.mu.Unlock()
-	ready(place)
-	if m.ctx.Err() != nil {
-		return
-	}
-	r.sampleFull()
-	r.start(rand.New(rand.NewPCG(m.cfg.Seed, uint64(place)^r.gen.Load()<<32)))
+	return r
 }
 
 // Remove stops watching the replica at a place. No decision names it any more when
@@ -83,6 +115,9 @@ func (m *Monitor) Remove(place int) {
 	r := m.all()[place]
 	r.close()
 	m.mu.Lock()
+	if r.forks() {
+		m.lostFork = m.primary.history
+	}
 	r.gone, r.up = true, false
 	r.next()
 	r.publish()

@@ -18,12 +18,22 @@ type Monitor struct {
 	captures captures
 	async    atomic.Bool
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
+	watchers atomic.Int32               // who wait for any answer of a replica
 	primary  primary
+	rest     rest
 
-	mu   sync.Mutex    // guards what follows and each replica's shared state
-	news chan struct{} // closed at the next publication; nil while nobody waits
-	want want
-	turn int // whose turn it is among equally quick replicas
+	mu sync.Mutex // guards what follows and each replica's shared state
+	// lostFork is the primary's history that a replica had left which was removed.
+	lostFork lsn.History
+	news     chan struct{} // closed at the next publication; nil while nobody waits
+	want     want
+	needs    targets // what anybody waits for, on whatever replica
+	// hushed is the furthest position that was stored since somebody was woken last: who
+	// comes to wait for less may have looked before it was stored.
+	hushed    lsn.LSN
+	turn      int              // whose turn it is among equally quick replicas
+	published time.Time        // when the snapshot was
+	late      map[int]struct{} // places whose news are not in it yet, see publishLater
 
 	start, stop sync.Once
 	ctx         context.Context
@@ -33,7 +43,7 @@ type Monitor struct {
 
 // New returns a Monitor that does nothing until [Monitor.Start].
 func New(cfg Config) *Monitor {
-	m := &Monitor{cfg: cfg}
+	m := &Monitor{cfg: cfg, late: make(map[int]struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -45,6 +55,7 @@ func New(cfg Config) *Monitor {
 		s.Replicas = append(s.Replicas, r.view())
 	}
 	m.replicas.Store(&all)
+	s.Prepare(time.Now())
 	m.snap.Store(s)
 	return m
 }
@@ -135,14 +146,26 @@ func (m *Monitor) viewAll(s *policy.Snapshot) {
 // publish stores a changed copy of the snapshot and wakes whoever waits. The
 // caller holds m.mu.
 func (m *Monitor) publish(change func(s *policy.Snapshot)) {
-	old := m.snap.Load()
-	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
-	change(s)
-	m.snap.Store(s)
+	m.store(change)
+	m.hushed = 0
 	if m.news != nil {
 		close(m.news)
 		m.news = nil
 	}
+}
+
+// store is publish that wakes nobody. The caller holds m.mu.
+func (m *Monitor) store(change func(s *policy.Snapshot)) {
+	old := m.snap.Load()
+	s := &policy.Snapshot{Primary: old.Primary, Replicas: append([]policy.Replica(nil), old.Replicas...)}
+	change(s)
+	for i := range m.late {
+		s.Replicas[i] = m.all()[i].view()
+	}
+	clear(m.late)
+	m.published = time.Now()
+	s.Prepare(m.published)
+	m.snap.Store(s)
 }
 
 func (m *Monitor) changed(i int, state State, err error) {
@@ -163,6 +186,12 @@ func jitter(rng *rand.Rand, d time.Duration) time.Duration {
 		return d
 	}
 	return d - time.Duration(spread/2) + time.Duration(rng.Int64N(spread))
+}
+
+// phase is the first pause of a server's samples: anything up to d, so that processes
+// that were started together do not ask together for long.
+func phase(rng *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rng.Int64N(int64(d))) + 1
 }
 
 // timeout bounds one question to r.

@@ -33,6 +33,9 @@ type primary struct {
 	poke   chan struct{}
 	again  chan struct{} // ask everything at once
 
+	distance distance
+	asking   atomic.Pointer[asking] // nil: nothing is asked just now
+
 	lastStart time.Time // of any question
 	fails     int
 	block     uint64
@@ -42,7 +45,7 @@ type primary struct {
 	// Guarded by Monitor.mu.
 	history  lsn.History
 	marks    marks
-	insert   lsn.LSN
+	insert   lsn.LSN   // that no replica of this history is beyond
 	insertAt time.Time // when the question that brought insert was sent
 	flush    lsn.LSN
 	margin   time.Duration
@@ -86,7 +89,7 @@ func (m *Monitor) Writable(i int) (s lsn.Server, ok bool) {
 }
 
 func (m *Monitor) runPrimary(rng *rand.Rand) {
-	timer := time.NewTimer(jitter(rng, m.cfg.SampleEvery))
+	timer := time.NewTimer(phase(rng, m.every()))
 	defer timer.Stop()
 	asked := false
 	for {
@@ -101,6 +104,7 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 			if m.cfg.BeforeSample != nil {
 				m.cfg.BeforeSample()
 			}
+			m.settle()
 			m.samplePrimary()
 			if m.nudgeIsDue() {
 				m.nudge()
@@ -110,7 +114,7 @@ func (m *Monitor) runPrimary(rng *rand.Rand) {
 				// before.
 				timer.Reset(0)
 			} else {
-				timer.Reset(jitter(rng, m.cfg.SampleEvery))
+				timer.Reset(jitter(rng, m.every()))
 			}
 			asked = false
 		case <-m.primary.poke:
@@ -145,7 +149,7 @@ func (m *Monitor) wantNewest() {
 // anybody to wait for it.
 func (m *Monitor) waitIsWorthwhile() bool {
 	for i := range m.snap.Load().Replicas {
-		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Paused && r.CatchUp <= m.cfg.MaxWait {
+		if r := &m.snap.Load().Replicas[i]; r.Up && !r.Balanced && !r.Paused && r.Role != policy.RoleLogical && r.CatchUp <= m.cfg.MaxWait {
 			return true
 		}
 	}
@@ -175,7 +179,12 @@ func (m *Monitor) samplePrimary() {
 	n := m.captures.begin()
 	began := time.Now()
 	m.primary.lastStart = began
-	s, _, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(&asking{n, began})
+	s, fresh, err := m.cfg.Primary.Source.Sample(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && !fresh {
+		m.primary.distance.took(time.Since(began))
+	}
 	if err == nil && s.InRecovery {
 		err = errPrimaryInRecovery
 	}
@@ -186,7 +195,7 @@ func (m *Monitor) samplePrimary() {
 	m.primary.block, m.primary.segment, m.primary.async = s.BlockSize, s.SegmentSize, s.AsyncCommit
 	m.gotPrimary(capture{
 		n: n, started: began, ended: time.Now(), history: s.History(),
-		flush: s.Flush, insert: s.Insert, async: s.AsyncCommit || m.async.Load(),
+		flush: s.Flush, insert: s.Insert, end: max(s.Insert, s.End), async: s.AsyncCommit || m.async.Load(),
 	}, &s)
 }
 
@@ -205,7 +214,12 @@ func (m *Monitor) capture() {
 	m.mu.Unlock()
 	n := m.captures.begin()
 	began := time.Now()
+	m.primary.asking.Store(&asking{n, began})
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
+	m.primary.asking.Store(nil)
+	if err == nil && connected {
+		m.primary.distance.took(time.Since(began))
+	}
 	if m.cfg.OnCapture != nil && (connected || err != nil) {
 		m.cfg.OnCapture(began, err)
 	}
@@ -219,10 +233,12 @@ func (m *Monitor) capture() {
 		m.samplePrimary()
 	default:
 		m.primary.lastStart = began
+		insert := text.Insert.RecordEnd(m.primary.block, m.primary.segment)
 		m.gotPrimary(capture{
 			n: n, started: began, ended: time.Now(), history: history,
 			flush:  text.Flush,
-			insert: text.Insert.RecordEnd(m.primary.block, m.primary.segment),
+			insert: insert,
+			end:    max(insert, text.End),
 			async:  text.AsyncCommit || m.primary.async || m.async.Load(),
 		}, nil)
 	}
@@ -244,12 +260,13 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 		p.nudged, p.lastFlush = 0, 0
 		m.want = want{}
 	}
-	if c.insert > p.insert || p.insertAt.IsZero() {
-		p.insert = c.insert
+	if c.end > p.insert || p.insertAt.IsZero() {
+		p.insert = c.end
 	}
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)
 	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
+	p.marks.answered(c.started, c.ended)
 	if full != nil {
 		p.delay = full.WalWriterDelay
 		p.setMargin(c.async || m.async.Load())
@@ -273,6 +290,9 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 
 	if fresh && !first {
 		m.changed(-1, StateNewHistory, nil)
+	}
+	if fresh && c.history.Timeline == lsn.ClockTimeline {
+		m.changed(-1, StateNoPosition, nil)
 	}
 	if first || recovered {
 		m.changed(-1, StateUp, nil)
@@ -326,10 +346,16 @@ func (m *Monitor) nudgeIsDue() bool {
 		return false
 	}
 	for _, r := range m.all() {
+		if r.balanced {
+			if r.backendsWantNudge(now) {
+				return true
+			}
+			continue
+		}
 		v := r.view()
 		lag, ok := v.Lag(now)
 		switch {
-		case !v.Up || v.Paused || v.Role != policy.RoleStandby || v.Applied.Zero():
+		case !v.Up || v.Paused || v.NoPosition || v.Role != policy.RoleStandby || v.Applied.Zero():
 		case v.Applied.LSN >= p.flush || v.Applied.LSN < p.nudged:
 		case r.sample.Receive != 0 && r.sample.Receive < p.flush:
 		case !ok || lag > m.cfg.MaxLag/2:

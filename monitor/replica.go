@@ -3,7 +3,6 @@ package monitor
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -11,25 +10,17 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
-const (
-	// pollFirst is the pause before a replica that somebody waits for is asked
-	// again, whoever else comes and waits; it grows by half each time, to
-	// pollMost. Where nobody waits and it is only measured, pollMost is the least.
-	pollFirst = 200 * time.Microsecond
-	pollMost  = time.Millisecond
-	// deadAfter failed probes in a row mean that a server is gone.
-	deadAfter = 2
-	// slowest is how many SampleEvery lie at most between two questions to a server
-	// that is gone.
-	slowest = 10
-	// soon is within what time the return to a run that was left before means that
-	// both are behind one name, and not that the name has moved.
-	soon = time.Minute
-)
+// soon is within what time the return to a run that was left before means that
+// both are behind one name, and not that the name has moved.
+const soon = time.Minute
 
 // ErrNotStandby says that a server that is configured as a replica is not in
 // recovery.
 var ErrNotStandby = errors.New("readsplit: not a standby")
+
+// ErrNotLogical says that a server that is declared to be fed by logical replication is
+// of the primary's own database cluster.
+var ErrNotLogical = errors.New("readsplit: not fed by logical replication")
 
 // replica is what is known of one replica.
 type replica struct {
@@ -40,14 +31,20 @@ type replica struct {
 	gen    atomic.Uint64
 	ctx    context.Context // ends when the monitor, or the replica in it, does
 	cancel context.CancelFunc
-	ended  chan struct{}  // closed when the goroutine has ended; nil: there is none
-	renew  Renewer        // nil: the source cannot
-	asks   ConflictSource // nil: the source cannot
+	ended  chan struct{}      // closed when the goroutine has ended; nil: there is none
+	renew  Renewer            // nil: the source cannot
+	asks   ConflictSource     // nil: the source cannot
+	feed   SubscriptionSource // nil: the source cannot
+	fedAt  time.Time          // when it may be asked for its subscriptions; the goroutine's own
 	health health
+	hangs  hangs
+
+	distance distance
 
 	// Guarded by Monitor.mu, but for conflictsAt.
 	troubles    troubles
 	conflicts   lsn.Conflicts
+	fed         Subscription
 	counted     bool      // conflicts are the server's
 	conflictsAt time.Time // when it may be asked for them; the goroutine's own
 
@@ -56,10 +53,14 @@ type replica struct {
 	down       bool // dead, for others than the goroutine
 	role       policy.Role
 	balanced   bool
+	noPosition bool       // it, or a server behind the name, does not tell where it is
+	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
+	roused     bool       // to be asked everything, whenever that would be due
+	quiet      bool       // a position is taken in
 	stranger   bool       // a new connection reached another server than the sampler's
 	server     lsn.Server // the run that known is about
 	known      lsn.LSN    // every connection to this run shows at least this
@@ -79,150 +80,11 @@ type replica struct {
 	// Owned by the goroutine.
 	fails    int
 	dead     bool
+	renewed  time.Time     // when the name was last asked anew because it led to a primary
 	measured want          // the position whose delay is being measured
 	met      lsn.LSN       // the furthest position whose delay has been measured
 	lacked   time.Duration // for how long it was seen missing
-}
-
-func (r *replica) wake() {
-	select {
-	case r.poke <- struct{}{}:
-	default:
-	}
-}
-
-func (r *replica) run(rng *rand.Rand) {
-	every := func() time.Duration { return jitter(rng, r.m.cfg.SampleEvery) }
-	regular := time.Now().Add(every())
-	poll := pollFirst
-	due := regular
-	timer := time.NewTimer(time.Until(due))
-	defer timer.Stop()
-	for {
-		select {
-		case <-r.ctx.Done():
-			return
-		case <-r.poke:
-			if early := r.early(); !early.IsZero() {
-				if early.Before(due) {
-					due = early
-					timer.Reset(time.Until(due))
-				}
-				continue
-			}
-		case <-timer.C:
-		}
-		r.m.mu.Lock()
-		full := !r.up || !time.Now().Before(regular)
-		r.m.mu.Unlock()
-		if full {
-			r.sampleFull()
-			r.askConflicts()
-			// A server that is gone is asked less and less often.
-			regular = time.Now().Add(every() * time.Duration(min(1+r.fails/8, slowest)))
-			if r.fails == 1 {
-				regular = time.Now() // the server may only have restarted
-			}
-		} else {
-			r.samplePosition()
-		}
-		next := time.Until(regular)
-		if waiting, wanted, lacks := r.wanted(); waiting && wanted {
-			next = min(next, poll)
-			poll = min(poll+poll/2, pollMost)
-		} else if wanted {
-			// Nobody waits: it is only measured, to a quarter of what it takes.
-			next = min(next, max(pollMost, lacks/4))
-		} else {
-			poll = pollFirst
-		}
-		due = time.Now().Add(next)
-		timer.Reset(next)
-	}
-}
-
-// early returns when r may be asked again if it was asked just now, and else
-// zero. Every reader that waits pokes r again when it hears the news of the last
-// answer; without this they would keep the server answering without a pause.
-func (r *replica) early() time.Time {
-	r.m.mu.Lock()
-	defer r.m.mu.Unlock()
-	now, pause := time.Now(), pollMost
-	if now.Before(r.m.want.until) {
-		pause = pollFirst
-	}
-	if next := r.began.Add(pause); r.up && now.Before(next) {
-		return next
-	}
-	return time.Time{}
-}
-
-// wanted reports whether r lacks a position that was asked for, for how long,
-// and whether anybody still waits for it.
-func (r *replica) wanted() (waiting, wanted bool, lacks time.Duration) {
-	r.m.mu.Lock()
-	defer r.m.mu.Unlock()
-	w, now := r.m.want, time.Now()
-	waiting = now.Before(w.until)
-	wanted = r.up && r.role == policy.RoleStandby && r.known < w.lsn && now.Sub(w.until) <= 5*r.m.cfg.SampleEvery
-	if !waiting || !wanted {
-		r.pollFor = 0
-	}
-	return waiting, wanted, now.Sub(w.at)
-}
-
-// sampleFull asks r everything.
-func (r *replica) sampleFull() {
-	ctx, cancel := r.timeout()
-	defer cancel()
-	began, stranger := r.begin()
-	if stranger && r.renew != nil {
-		// The connection may be to a server that the name has left.
-		r.renew.Renew()
-	}
-	s, fresh, err := r.target.Source.Sample(ctx)
-	if err != nil {
-		r.failed(err)
-		return
-	}
-	r.alive()
-	r.m.mu.Lock()
-	events := append(r.take(began, s, fresh || r.renew == nil), r.see(time.Now())...)
-	r.m.mu.Unlock()
-	r.m.emit(events)
-}
-
-// samplePosition asks r for its replay position only, and everything when that
-// is not enough.
-func (r *replica) samplePosition() {
-	ctx, cancel := r.timeout()
-	defer cancel()
-	began, _ := r.begin()
-	replay, standby, connected, err := r.target.Source.Position(ctx)
-	if err != nil {
-		r.failed(err)
-		return
-	}
-	if !connected || !standby {
-		r.sampleFull()
-		return
-	}
-	r.alive()
-	r.m.mu.Lock()
-	s := r.sample
-	s.Replay, s.Receive = replay, max(s.Receive, replay)
-	events := r.take(began, s, false)
-	r.m.mu.Unlock()
-	r.m.emit(events)
-}
-
-// begin marks the moment from which on a new connection, or a read that fails,
-// may contradict the sample that is about to be taken.
-func (r *replica) begin() (now time.Time, stranger bool) {
-	r.m.mu.Lock()
-	defer r.m.mu.Unlock()
-	r.minSince, r.asked = maxLSN, r.doubts
-	return time.Now(), r.stranger
+	hurry    bool          // somebody waits for the answer
 }
 
 // take records a sample; fresh says that it came over a new connection. The caller
@@ -234,6 +96,14 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	// What was asked before a doubt arose does not settle it: another question
 	// follows at once.
 	settled := r.asked == r.doubts
+	if s.Pooled && !r.balanced {
+		// What is asked next may be answered by another server, whatever this one says.
+		r.balance(note)
+		r.next()
+	}
+	if r.balanced {
+		return append(events, r.takeBalanced(began, s)...)
+	}
 	same := r.server.System == s.System && r.server.Started == s.Started
 	switch {
 	case r.server.Started == 0: // the first answer ever
@@ -248,7 +118,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
-	case s.InRecovery && s.Replay < r.known:
+	case s.InRecovery && !s.TellsNoPosition() && s.Replay < r.known:
 		// The same postmaster, an older state: it lost its processes and
 		// recovers from its last restartpoint.
 		r.void(s.Server)
@@ -265,16 +135,32 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 		// asked over another one next.
 		settled = false
 	}
+	if r.balanced { // since a moment ago
+		return append(events, r.takeBalanced(began, s)...)
+	}
+	forked := r.forks()
 	r.began, r.answered, r.sample = began, time.Now(), s
+	if forked != r.forks() {
+		events = append(events, r.rejudgeOthers()...)
+	}
+	r.judgeHang(began, &s)
+	events = append(events, r.tellsNoPosition(&s)...)
+	if r.noPosition {
+		r.known = 0
+	}
 
-	role := policy.RoleStandby
-	if !s.InRecovery {
-		role = policy.RolePrimary
+	if r.target.Logical {
+		r.takeLogical(note)
+	} else {
+		role := policy.RoleStandby
+		if !s.InRecovery {
+			role = policy.RolePrimary
+		}
+		if role != r.role && role == policy.RolePrimary && !r.target.AllowPrimary {
+			note(StateWritable)
+		}
+		r.role = role
 	}
-	if role != r.role && role == policy.RolePrimary && !r.target.AllowPrimary {
-		note(StateWritable)
-	}
-	r.role = role
 	// A connection that was opened while the question was under way may be to a
 	// state that is older than the answer.
 	r.known = max(r.known, min(s.Replay, r.minSince))
@@ -287,7 +173,7 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 			note(StateUp)
 		}
 	}
-	r.publish()
+	r.publishLater()
 	return events
 }
 
@@ -319,12 +205,24 @@ func (r *replica) void(now lsn.Server) {
 // rejudge compares r's newest sample with what is known of the primary. The
 // caller holds Monitor.mu.
 func (r *replica) rejudge() (events []Change) {
-	if r.answered.IsZero() || !r.sample.InRecovery {
+	if r.balanced {
+		return r.rejudgeBackends()
+	}
+	if r.answered.IsZero() {
+		return nil
+	}
+	if r.target.Logical {
+		// The primary may have been asked for the first time since.
+		r.takeLogical(func(state State) { events = append(events, Change{Replica: r.i, State: state}) })
+		return events
+	}
+	if !r.sample.InRecovery {
 		return nil
 	}
 	p := &r.m.primary
 	before := r.lineage.verdict
 	history := r.lineage.history
+	r.lineage.fork = r.m.forked()
 	v := r.lineage.judge(p.history, &r.sample, p.insert, !p.insertAt.IsZero() && !p.insertAt.Before(r.answered))
 	if history != r.lineage.history {
 		r.replayedAt = time.Time{} // a bound that was proven in another history
@@ -348,6 +246,9 @@ func (r *replica) rejudge() (events []Change) {
 // measure follows how long r takes to reach a position that was asked for. The
 // caller holds Monitor.mu.
 func (r *replica) measure() {
+	if r.noPosition || r.target.Logical {
+		return // there is no position that it could reach
+	}
 	w := r.m.want
 	most := 3 * r.m.cfg.MaxWait
 	switch {
@@ -371,7 +272,7 @@ func (r *replica) measure() {
 func (r *replica) view() policy.Replica {
 	p := &r.m.primary
 	v := policy.Replica{
-		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups,
+		Name: r.target.Name, Zone: r.target.Zone, Weight: r.target.Weight, Groups: r.target.Groups, Reserved: r.target.Reserved,
 		Role: r.role, AllowPrimary: r.target.AllowPrimary && r.standsIn(),
 		Gone: r.gone, Drained: r.drained, EjectedUntil: r.health.until, Since: r.since,
 		Up: r.up, Balanced: r.balanced, Paused: r.sample.Paused,
@@ -379,8 +280,16 @@ func (r *replica) view() policy.Replica {
 		Generation: r.gen.Load(),
 		Sampled:    r.began, Margin: p.margin, CatchUp: r.estimate.delay,
 	}
+	if r.balanced {
+		v.NoPosition, v.StatedLag = r.noPosition, r.target.StatedLag
+		return v // nothing that is known of one server is true of the name
+	}
 	if r.lineage.verdict == foreign && r.role == policy.RoleStandby {
 		v.Role = policy.RoleForeign
+	}
+	if v.Role == policy.RoleStandby && r.noPosition {
+		r.stated(&v, &r.sample)
+		return v
 	}
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}
@@ -400,7 +309,23 @@ func (r *replica) standsIn() bool {
 
 func (r *replica) publish() {
 	v := r.view()
-	r.m.publish(func(s *policy.Snapshot) { s.Replicas[r.i] = v })
+	change := func(s *policy.Snapshot) { s.Replicas[r.i] = v }
+	if r.quiet && !r.m.isNews(&r.m.snap.Load().Replicas[r.i], &v) {
+		r.m.hushed = max(r.m.hushed, v.Applied.LSN)
+		r.m.store(change)
+		return
+	}
+	r.m.publish(change)
+}
+
+// isNews reports whether anybody who waits should look at a replica of which nothing but
+// the position was asked. To wake a thousand readers with every answer that brings none of
+// them what they wait for would cost more than all the questions. The caller holds
+// Monitor.mu.
+func (m *Monitor) isNews(old, now *policy.Replica) bool {
+	return m.watchers.Load() > 0 || m.rest.state.Load() != awake || len(m.late) > 0 ||
+		old.Up != now.Up || old.Role != now.Role || old.Generation != now.Generation ||
+		old.Applied.History != now.Applied.History || m.needs.meets(now.Applied.LSN, time.Now())
 }
 
 // alive ends what failed has begun. It comes before the answer is published:

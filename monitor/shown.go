@@ -18,7 +18,7 @@ func (m *Monitor) Shown(i int, generation uint64, t time.Time) (p lsn.Position, 
 	r := m.all()[i]
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.gen.Load() != generation || !r.began.After(t) || !r.sample.InRecovery || r.balanced ||
+	if r.gen.Load() != generation || !r.began.After(t) || !r.sample.InRecovery || r.balanced || r.noPosition ||
 		r.lineage.verdict != proven || r.lineage.history != m.primary.history {
 		return lsn.Position{}, false
 	}
@@ -30,6 +30,8 @@ func (m *Monitor) Shown(i int, generation uint64, t time.Time) (p lsn.Position, 
 // passed, ctx is done, or the replica is not what it was.
 func (m *Monitor) AwaitShown(ctx context.Context, i int, generation uint64, t, until time.Time) (p lsn.Position, ok bool) {
 	r := m.all()[i]
+	m.watchers.Add(1)
+	defer m.watchers.Add(-1)
 	m.await(ctx, until, func() bool {
 		p, ok = m.Shown(i, generation, t)
 		return ok

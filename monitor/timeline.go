@@ -15,6 +15,7 @@ const markRing = 4096
 // mark is one sample of the primary: at this moment it had flushed this much.
 type mark struct {
 	at    time.Time // when the question was sent
+	ended time.Time // when the answer was there
 	flush lsn.LSN
 }
 
@@ -46,7 +47,14 @@ func (k *marks) add(at time.Time, flush lsn.LSN, gap time.Duration) {
 			k.m = append(k.m[:0], k.m[markRing/4:]...)
 		}
 	}
-	k.m = append(k.m, mark{at, flush})
+	k.m = append(k.m, mark{at: at, flush: flush})
+}
+
+// answered says when the answer to the question of at was there.
+func (k *marks) answered(at, ended time.Time) {
+	if n := len(k.m); n > 0 && k.m[n-1].at.Equal(at) {
+		k.m[n-1].ended = ended
+	}
 }
 
 // replayedAt returns the start of the newest sample that lies at or before

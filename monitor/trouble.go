@@ -86,7 +86,7 @@ func (t *troubles) cutOff(primary time.Time) bool {
 // see judges r's newest full sample. The caller holds Monitor.mu.
 func (r *replica) see(now time.Time) (events []Change) {
 	p, t := &r.m.primary, &r.troubles
-	if r.role != policy.RoleStandby || r.balanced {
+	if r.role != policy.RoleStandby || r.balanced || r.noPosition {
 		t.forget()
 		return nil
 	}
@@ -109,6 +109,6 @@ func (r *replica) see(now time.Time) (events []Change) {
 	note(t.cut.see(t.cutOff(p.insertAt), now))
 	v := r.view()
 	lag, ok := v.Lag(now)
-	note(t.behind.see(lag > r.m.cfg.MaxLag || !ok && r.m.cfg.MaxLag < math.MaxInt64/4, now))
+	note(t.behind.see(lag > r.m.cfg.MaxLag+r.m.seldom() || !ok && r.m.cfg.MaxLag < math.MaxInt64/4, now))
 	return events
 }

@@ -17,7 +17,13 @@ type want struct {
 
 // NextCapture returns the number of the first capture that starts after this
 // call. A write that was acknowledged before the call is covered by it.
-func (m *Monitor) NextCapture() uint64 { return m.captures.after() }
+func (m *Monitor) NextCapture() uint64 {
+	n := m.captures.after()
+	if m.Use() {
+		m.rouse()
+	}
+	return n
+}
 
 // Captures returns how many captures have begun, samples of the primary included.
 func (m *Monitor) Captures() uint64 { return m.captures.started.Load() }
@@ -47,7 +53,8 @@ func (m *Monitor) CapturedSince(t time.Time) (p lsn.Position, ok bool) {
 // AwaitCapture waits until a capture numbered n or later has finished, asking
 // for one if need be: at most one question is in flight and at most one per
 // millisecond is sent, whoever asks. It reports false when until has passed, ctx
-// is done or the primary is lost.
+// is done, the primary is lost, or so far away that the answer comes after until: then
+// at once, and the capture is asked for all the same.
 func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) bool {
 	return m.await(ctx, until, func() bool {
 		_, ok := m.captures.covering(n)
@@ -57,7 +64,7 @@ func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) b
 			return false // asking a thousand times a second does not bring it back
 		}
 		m.primary.demand(n)
-		return true
+		return m.comesBy(n, until)
 	})
 }
 
@@ -107,20 +114,39 @@ func (m *Monitor) Want(need lsn.LSN, at, until time.Time) {
 	}
 	defer m.mu.Unlock()
 	asked := 0
+	waiting := time.Now().Before(until)
+	if waiting {
+		m.needs.add(need, until, 0)
+		if need <= m.hushed {
+			m.publish(func(*policy.Snapshot) {})
+		}
+	}
 	for _, r := range m.all() {
 		if r.pollFor >= need {
 			asked++ // by itself, until it has it or nobody waits any more
+			if waiting {
+				r.awaits(need, until)
+			}
+			if r.hangs.beyond(need) {
+				r.wake() // the server waits for more, and would not say it
+			}
 		}
 	}
 	if asked >= askedPerWait {
 		return
 	}
-	for _, r := range m.quickest(need) {
+	for i, r := range m.quickest(need) {
 		if r == nil || r.pollFor >= need {
 			continue
 		}
-		if time.Now().Before(until) {
+		if waiting {
+			if !r.answersBy(until) {
+				continue // far away: whoever waits has gone by then
+			}
 			r.pollFor = need
+			r.awaits(need, until)
+		} else if i > 0 && r.distance.is() > farWait {
+			continue
 		}
 		r.wake()
 	}
@@ -139,14 +165,23 @@ func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 	for k := range n {
 		r := all[(k+m.turn)%n]
 		switch {
-		case !r.up || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
-		case best[0] == nil || r.estimate.delay < best[0].estimate.delay:
+		case !r.up || r.balanced || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
+		case best[0] == nil || r.news() < best[0].news():
 			best[0], best[1] = r, best[0]
-		case best[1] == nil || r.estimate.delay < best[1].estimate.delay:
+		case best[1] == nil || r.news() < best[1].news():
 			best[1] = r
 		}
 	}
 	return best
+}
+
+// news is how long it most likely takes until it is known here that r has a position
+// which the primary has now. The caller holds Monitor.mu.
+func (r *replica) news() time.Duration {
+	if d := r.distance.is(); d > farWait {
+		return r.estimate.delay + d
+	}
+	return r.estimate.delay
 }
 
 // Suspect says that a read on replica i failed in a way that makes what is known

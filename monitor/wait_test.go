@@ -218,3 +218,72 @@ func TestAwaitNews(t *testing.T) {
 		assert.True(t, m.AwaitNews(t.Context(), news, time.Now().Add(time.Hour)), "what was published already is news")
 	})
 }
+
+// Answers that bring nobody what they wait for wake nobody: a thousand readers would look
+// a thousand times, at each.
+func TestAnswersWakeThoseWhoWaitForThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		s := w.standbys[0]
+		s.latency = 50 * time.Microsecond
+		m := w.start(t)
+		pass(time.Second)
+		first := w.write()
+		w.change(func() { s.replays = first - 1 })
+		second, at := w.write(), time.Now()
+		until := at.Add(time.Hour)
+		looks := func(need lsn.LSN) (n *int, done chan struct{}) {
+			n, done = new(int), make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					news := m.News()
+					*n++
+					if replica(m, 0).Applied.LSN >= need {
+						return
+					}
+					m.Want(need, at, until)
+					m.AwaitNews(t.Context(), news, until)
+				}
+			}()
+			return n, done
+		}
+		one, oneDone := looks(first)
+		two, twoDone := looks(second)
+		before := s.count(&s.positions)
+		pass(time.Second)
+		assert.Greater(t, s.count(&s.positions)-before, 500)
+		assert.LessOrEqual(t, *one+*two, 2*(5+5+3), "regular samples of two servers, and no more")
+		w.change(func() { s.replays = first })
+		pass(2 * time.Millisecond)
+		<-oneDone
+		w.change(func() { s.replays = free })
+		pass(2 * time.Millisecond)
+		<-twoDone
+	})
+}
+
+// A reader who looks just before an answer is stored, and says what it waits for just
+// after, is woken by it all the same.
+func TestNoAnswerIsMissedBetweenLookingAndWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		s := w.standbys[0]
+		m := w.start(t)
+		pass(time.Second)
+		low := w.write()
+		w.change(func() { s.replays = low - 1 })
+		high, at := w.write(), time.Now()
+		m.Want(high, at, at.Add(time.Hour)) // somebody else
+		pass(5 * time.Millisecond)
+
+		news := m.News()
+		require.Less(t, replica(m, 0).Applied.LSN, low)
+		w.change(func() { s.replays = low })
+		eventually(t, 10*time.Millisecond, "the answer", func() bool { return replica(m, 0).Applied.LSN >= low })
+		began := time.Now()
+		m.Want(low, at, at.Add(time.Hour))
+		require.True(t, m.AwaitNews(t.Context(), news, began.Add(time.Hour)))
+		assert.Zero(t, time.Since(began))
+	})
+}

@@ -25,8 +25,10 @@ var meanings = map[string]struct {
 	"writable":    {true, "it is configured as a replica and is a primary: it was promoted, or the address is wrong"},
 	"standby":     {true, "it is configured as the primary and is a standby: it was demoted, or the address is wrong"},
 	"foreign":     {true, "it follows another history than the primary's: no read goes there"},
+	"not_logical": {true, "it is declared to be fed by logical replication and is of the primary's own cluster: no read goes there"},
 	"proven":      {false, "it follows the primary"},
-	"balanced":    {true, "its name answers as several servers: give each a name of its own"},
+	"balanced":    {true, "its name answers as several servers: reads find out on their connections what they are shown; give each a name of its own if you can"},
+	"no_position": {true, "it does not tell its replay position: what may be read there rests on what is stated of it, and on time"},
 	"new_history": {true, "the primary restarted or changed: positions from before cannot be compared any more"},
 }
 

@@ -18,8 +18,8 @@ type Decision struct {
 	// Server is the name of the replica, or "primary"; empty where the read was refused.
 	Server  string
 	Replica bool
-	// Refused says that the read failed with readsplit.ErrPrimaryLost or
-	// overload.ErrPrimaryBusy, and was sent nowhere, or nowhere any more.
+	// Refused says that the read failed with readsplit.ErrPrimaryLost,
+	// overload.ErrPrimaryBusy or groups.ErrRefused, and was sent nowhere, or nowhere any more.
 	Refused bool
 	// Reason is why, from one closed list.
 	Reason policy.Reason
@@ -70,6 +70,21 @@ type Capture struct {
 	Resolver string
 	Took     time.Duration
 	Err      error
+}
+
+// Discovery is something that Config.Discover has found, or could not find.
+type Discovery struct {
+	At     time.Time
+	Source string // who was asked
+	// Kind is one of package discover's: failed, answers, empty, added, removing, refused.
+	Kind   string
+	Server string // the name of the server; empty where it is about none
+	Err    error  // why, of failed and refused
+}
+
+// Bad reports whether it is bad news.
+func (d Discovery) Bad() bool {
+	return d.Kind != "answers" && d.Kind != "added" && d.Kind != "removing"
 }
 
 // Token is a session token that was judged when it was joined.

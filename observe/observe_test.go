@@ -37,6 +37,7 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []observe.ChangeObserver{ring, log}, o.Changes)
 	assert.Equal(t, []observe.CaptureObserver{log}, o.Captures)
 	assert.Equal(t, []observe.TokenObserver{onlyTokens{}}, o.Tokens)
+	assert.Equal(t, []observe.DiscoveryObserver{log}, o.Discoveries)
 
 	inside := onlyStatements{}
 	o, err = observe.Of(inside)

@@ -34,6 +34,11 @@ type TokenObserver interface {
 	ObserveToken(t Token)
 }
 
+// DiscoveryObserver is told of what Config.Discover finds.
+type DiscoveryObserver interface {
+	ObserveDiscovery(d Discovery)
+}
+
 // Observers are those who listen, by what they listen to. The zero value is nobody.
 type Observers struct {
 	Decisions  []DecisionObserver
@@ -42,6 +47,8 @@ type Observers struct {
 	Changes    []ChangeObserver
 	Captures   []CaptureObserver
 	Tokens     []TokenObserver
+	// Discoveries are told of servers that come and go.
+	Discoveries []DiscoveryObserver
 }
 
 // Of sorts observers by what they implement. One that implements nothing of this
@@ -73,8 +80,11 @@ func Of(all ...any) (Observers, error) {
 		if x, ok := one.(TokenObserver); ok {
 			o.Tokens, heard = append(o.Tokens, x), true
 		}
+		if x, ok := one.(DiscoveryObserver); ok {
+			o.Discoveries, heard = append(o.Discoveries, x), true
+		}
 		if !heard {
-			errs = append(errs, fmt.Errorf("[%d] is a %T: an observer implements at least one of observe.DecisionObserver, StatementObserver, RetryObserver, ChangeObserver, CaptureObserver and TokenObserver, perhaps with a pointer receiver", i, one))
+			errs = append(errs, fmt.Errorf("[%d] is a %T: an observer implements at least one of observe.DecisionObserver, StatementObserver, RetryObserver, ChangeObserver, CaptureObserver, TokenObserver and DiscoveryObserver, perhaps with a pointer receiver", i, one))
 		}
 	}
 	return o, errors.Join(errs...)

@@ -112,6 +112,22 @@ func (l *Log) ObserveChange(c Change) {
 	l.to.LogAttrs(context.Background(), level, "readsplit: server changed", attrs...)
 }
 
+// ObserveDiscovery implements [DiscoveryObserver].
+func (l *Log) ObserveDiscovery(d Discovery) {
+	level := slog.LevelInfo
+	if d.Bad() {
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{slog.String("source", d.Source), slog.String("kind", d.Kind)}
+	if d.Server != "" {
+		attrs = append(attrs, slog.String("server", d.Server))
+	}
+	if d.Err != nil {
+		attrs = append(attrs, slog.Any("error", d.Err))
+	}
+	l.to.LogAttrs(context.Background(), level, "readsplit: discovery", attrs...)
+}
+
 // ObserveCapture implements [CaptureObserver].
 func (l *Log) ObserveCapture(c Capture) {
 	if c.Err != nil {

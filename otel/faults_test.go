@@ -42,7 +42,10 @@ func (m emitted) only(t *testing.T, server string) (state string) {
 // TestServers follows a server through faults: its state is the one of the status
 // page, and what is not known any more is not emitted.
 func TestServers(t *testing.T) {
-	x := newApp(t, Options{}, func(cfg *readsplit.Config) { cfg.SampleTimeout = 500 * time.Millisecond })
+	x := newApp(t, Options{}, func(cfg *readsplit.Config) {
+		// Nobody reads here, and a process that rests hears late who is back.
+		cfg.SampleTimeout, cfg.IdleSampleEvery = 500*time.Millisecond, 200*time.Millisecond
+	})
 	page, err := status.New(x.plugin, status.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, page.Close()) })

@@ -27,9 +27,14 @@ func (r *round) servers(s *readsplit.Status, l labels) {
 	}
 	for i := range s.Replicas {
 		x := &s.Replicas[i]
-		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name), r.now), l)
+		r.server(x, true, stateOf(x, true, s.Failover.Follows(x.Name) || x.IsPrimary && x.Discovered, r.now), l)
 		r.replica(x, l)
-		r.pool(&x.Pool, l, pool(x.Name))
+		if !x.Reserved {
+			r.pool(&x.Pool, l, pool(x.Name))
+		}
+		for j := range x.Groups {
+			r.pool(&x.Groups[j].Pool, l, pool(x.Name+"@"+x.Groups[j].Group))
+		}
 	}
 }
 
@@ -60,7 +65,7 @@ func (r *round) replica(s *readsplit.ServerStatus, l labels) {
 }
 
 // states are what a server can be in: one at a time, by the words of the status page.
-var states = []string{"up", "behind", "paused", "cut_off", "unproven", "ejected", "drained", "balanced", "writable", "primary", "down", "unknown"}
+var states = []string{"up", "behind", "paused", "cut_off", "unproven", "stated", "ejected", "drained", "balanced", "writable", "primary", "down", "unknown"}
 
 // failoverStates are what an election can come to.
 var failoverStates = []failover.State{failover.Unknown, failover.Elected, failover.Lost, failover.Tied, failover.Superseded}
@@ -86,10 +91,16 @@ func stateOf(s *readsplit.ServerStatus, replica, elected bool, now time.Time) st
 		return "ejected"
 	case s.Balanced:
 		return "balanced"
+	case s.NoPosition && s.StatedLag == 0:
+		return "unproven"
+	case s.NoPosition:
+		return "stated"
 	case s.Paused:
 		return "paused"
 	case s.CutOff:
 		return "cut_off"
+	case s.Role == policy.RoleLogical:
+		return "up" // it has no lag that could be unproven
 	case replica && !s.LagKnown:
 		return "unproven"
 	case replica && s.Lag >= behind:

@@ -20,8 +20,12 @@ func TestDecideAllocatesNothing(t *testing.T) {
 	}
 	for _, b := range []policy.Balancer{policy.Random(), policy.RoundRobin(), policy.LeastInFlight(), policy.ZoneFirst(policy.RoundRobin()), policy.ZoneFirst(policy.Latency()), policy.LeastBehind(0, nil)} {
 		d := policy.NewDecider(policy.Rules{Limits: limits, Policies: policies, Balancer: b})
-		for _, n := range []int{1, 3, 1000} {
+		for i, n := range []int{1, 3, 1000, 1, 3, 1000} {
 			s := fleet(n, now)
+			if i >= 3 {
+				s.Prepare(now)
+				d = policy.NewDecider(policy.Rules{Limits: limits, Balancer: b}) // policies are asked each replica
+			}
 			for name, q := range map[string]*policy.Query{
 				"replica": {Statement: policy.Read, Zone: "z1", Group: "all", Need: at(900)},
 				"wait":    {Statement: policy.Read, Need: at(2000)},

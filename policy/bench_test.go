@@ -26,13 +26,16 @@ func fleet(n int, now time.Time) *policy.Snapshot {
 	return s
 }
 
-// BenchmarkDecide: about 100 ns for three replicas and under 5 us for a thousand,
-// without an allocation. behind is the worst case, where every replica has to be
-// judged and none may serve: about 16 ns for each.
+// BenchmarkDecide: at most 100 ns for three replicas and 5 us for a thousand, without
+// an allocation (docs/scale.md). behind is a read after a write that no replica has;
+// mixed is the same while one replica comes back from an ejection, so that all have to
+// be looked at; lost has nobody within its bounds, and looks twice; rules is what all
+// of this costs where nobody has called Prepare.
 func BenchmarkDecide(b *testing.B) {
 	now := time.Now()
-	for _, n := range []int{3, 1000} {
+	for _, n := range []int{1, 3, 10, 100, 1000} {
 		s := fleet(n, now)
+		s.Prepare(now)
 		counts := make(flat, n)
 		for i := range counts {
 			counts[i] = int64(i % 7)
@@ -56,5 +59,20 @@ func BenchmarkDecide(b *testing.B) {
 			run(balancer.Name(), balancer, 900, policy.ToReplica)
 		}
 		run("behind", nil, 2000, policy.Wait)
+		s = fleet(n, now)
+		s.Replicas[n/2].EjectedUntil, s.Replicas[n/2].Balanced = now.Add(time.Second), true
+		s.Prepare(now)
+		if n > 1 {
+			run("mixed", nil, 2000, policy.Wait)
+		}
+		s = fleet(n, now)
+		s.Primary.Lost = true
+		for i := range s.Replicas {
+			s.Replicas[i].Sampled = now.Add(-time.Minute)
+		}
+		s.Prepare(now)
+		run("lost", nil, 900, policy.ToPrimary)
+		s = fleet(n, now)
+		run("rules", nil, 2000, policy.Wait)
 	}
 }

@@ -90,13 +90,21 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	}
 	switch {
 	case sc.n > 0:
-		return Decision{Target: ToReplica, Replica: d.pick(&in, sc), Reason: claim(q)}
+		return in.toReplica(d.pick(&in, sc), claim(q))
 	case out.canWait:
 		return Decision{Target: Wait, Reason: ReasonBehindSession, Wait: in.left}
 	case s.Primary.Lost:
-		return d.lost(&in, sc, t)
+		return d.lost(&in, sc, out, t)
 	}
 	return Decision{Target: ToPrimary, Reason: d.expired(q, out.objection)}
+}
+
+func (in *input) toReplica(i int, reason Reason) Decision {
+	if r := &in.s.Replicas[i]; r.NoPosition && !r.standsIn() && !onConnection(in.q, r) &&
+		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
+		reason = ReasonStatedLag
+	}
+	return Decision{Target: ToReplica, Replica: i, Reason: reason, Check: onConnection(in.q, &in.s.Replicas[i])}
 }
 
 // claim is the weakest claim on freshness that let a replica through.
@@ -126,7 +134,7 @@ func (d *Decider) expired(q *Query, objection Reason) Reason {
 // even then: it is refused, so that the caller learns it at once and can choose.
 // Nobody's own writes are given up: a replica must have them, or the primary is
 // tried and gives its error.
-func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
+func (d *Decider) lost(in *input, sc *scratch, out outcome, t *Trace) Decision {
 	switch {
 	case in.q.AtMost != 0 && !in.q.boundless():
 		return Decision{Target: Refuse, Reason: ReasonAtMostUnproven}
@@ -135,9 +143,11 @@ func (d *Decider) lost(in *input, sc *scratch, t *Trace) Decision {
 	}
 	in.lifted, in.ejected, in.quick = true, true, true
 	t.lift()
-	out := d.filter(in, sc, t)
+	if t != nil || out.bounded || out.ejected || out.slow {
+		out = d.filter(in, sc, t) // else it would say the same
+	}
 	if sc.n > 0 {
-		return Decision{Target: ToReplica, Replica: d.pick(in, sc), Reason: ReasonPrimaryLost}
+		return in.toReplica(d.pick(in, sc), ReasonPrimaryLost)
 	}
 	return Decision{Target: ToPrimary, Reason: d.expired(in.q, out.objection)}
 }

@@ -25,6 +25,11 @@ type Decision struct {
 	Replica int // index into Snapshot.Replicas when Target is ToReplica
 	Reason  Reason
 	Wait    time.Duration // the most that may be waited when Target is Wait
+	// Check says that Replica is a name that answers as several servers. Whether the
+	// one behind the connection shows what the query asks for is not known: ask it on
+	// that connection, and decide once more by a Snapshot that holds what it said in
+	// the place of the replica, and every other replica as Gone.
+	Check bool `json:",omitempty"`
 }
 
 // Limits are the configured bounds; all are positive. A bound that is zero or

@@ -39,6 +39,7 @@ type outcome struct {
 	slow      bool   // some replica has nothing against it but its slow start
 	ejected   bool   // some replica was left out because it is ejected
 	canWait   bool   // some replica only lacks the session's position, and may reach it in time
+	bounded   bool   // some replica was left out because of a bound on staleness
 }
 
 // filter judges the replicas and leaves those without an objection in sc.
@@ -46,32 +47,53 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	var out outcome
 	sc.n = 0
 	n := len(in.s.Replicas)
-	turn := in.q.Ticket
-	if in.q.Affinity != 0 {
-		turn = in.q.Affinity // the same replicas are offered to all its reads
+	i, looks := offered(in.q, n), n
+	if only := in.q.Only; only != 0 && t == nil {
+		if n > 1 || only != 1 {
+			out.objection = ReasonFailedThisRead // what is said of all the others
+		}
+		if i, looks = only-1, 1; i < 0 || i >= n {
+			return out
+		}
 	}
-	i := first(turn, n)
-	for range n {
+	far := in.strangers(n)
+	columns, prepared := scan{}, false
+	if t == nil {
+		columns, prepared = d.columnsFor(in)
+	}
+	for ; looks > 0; looks-- {
 		if sc.n == MaxCandidates && t == nil {
 			break
 		}
+		reason, may := ReasonNone, false
+		if prepared {
+			if i, looks, may = columns.pass(in, i, looks, &out); looks == 0 {
+				break
+			}
+		}
 		r := &in.s.Replicas[i]
-		reason := d.judge(in, r, i)
+		if !may {
+			reason = d.judge(in, r, i)
+		}
 		if t != nil {
 			t.replica(d, in, r, i, reason)
 		}
 		switch {
-		case reason == ReasonNone && sc.n < MaxCandidates:
+		case reason != ReasonNone:
+			out.object(reason)
+		case sc.n == MaxCandidates:
+		case n <= MaxCandidates || in.q.Zone == "" || r.Zone == in.q.Zone:
 			sc.add(in, r, i)
-		case telling[reason] > telling[out.objection]:
-			out.objection = reason
+		case far > 0:
+			far--
+			sc.add(in, r, i)
 		}
-		switch {
-		case reason == ReasonBehindSession && in.canWait(r):
-			out.canWait = true
-		case reason == ReasonSlowStart:
+		switch reason {
+		case ReasonBehindSession:
+			out.canWait = out.canWait || in.canWait(r)
+		case ReasonSlowStart:
 			out.slow = true
-		case reason == ReasonEjected:
+		case ReasonEjected:
 			out.ejected = true
 		}
 		if i++; i == n {
@@ -81,13 +103,49 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 	return out
 }
 
-// first is the replica that is judged first: the first one, unless there are
+// object notes an objection against one replica.
+func (out *outcome) object(reason Reason) {
+	if telling[reason] > telling[out.objection] {
+		out.objection = reason
+	}
+	out.bounded = out.bounded || reason.bounds()
+}
+
+// offered is the replica that is judged first: the first one, unless there are
 // more than can be offered to a balancer.
-func first(ticket uint64, replicas int) int {
+func offered(q *Query, replicas int) int {
 	if replicas <= MaxCandidates {
 		return 0
 	}
-	return int((ticket - ticket%MaxCandidates) % uint64(replicas))
+	turn := q.Ticket
+	if q.Affinity != 0 {
+		turn = q.Affinity // the same replicas are offered to all its reads
+	}
+	if q.Zone != "" {
+		// Fewer than MaxCandidates of those that follow are offered, so that steps of
+		// that many could pass over the same ones each time.
+		return int(mix(turn/MaxCandidates) % uint64(replicas))
+	}
+	return int((turn - turn%MaxCandidates) % uint64(replicas))
+}
+
+// strangers is how many replicas of other zones are offered at most: without a bound
+// the first MaxCandidates of many replicas may all be of other zones, and every read
+// leave its own although that could serve it. Where the zone has none, as many as
+// there are.
+func (in *input) strangers(replicas int) int {
+	if in.q.Zone == "" || replicas <= MaxCandidates {
+		return MaxCandidates
+	}
+	if c := in.s.columns; c != nil && slices.Contains(c.zones, in.q.Zone) {
+		return MaxCandidates / 4
+	}
+	for i := range in.s.Replicas {
+		if r := &in.s.Replicas[i]; r.Zone == in.q.Zone && !r.Gone {
+			return MaxCandidates / 4
+		}
+	}
+	return MaxCandidates
 }
 
 func (sc *scratch) add(in *input, r *Replica, index int) {
@@ -130,6 +188,9 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	if reason := ruleRole(r); reason != ReasonNone {
 		return reason
 	}
+	if reason := ruleLogical(in.q, r); reason != ReasonNone {
+		return reason
+	}
 	if reason := ruleUp(r); reason != ReasonNone {
 		return reason
 	}
@@ -139,13 +200,13 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	if reason := in.isEjected(r); reason != ReasonNone {
 		return reason
 	}
-	if reason := ruleSingle(in.q, r); reason != ReasonNone {
-		return reason
-	}
 	if in.q.KeepServer {
 		if reason := ruleHeld(in.q, in.s, r); reason != ReasonNone {
 			return reason
 		}
+	}
+	if onConnection(in.q, r) {
+		return d.judgeName(in, r, index)
 	}
 	if !in.lifted {
 		if reason := ruleLag(in.q, r, in.now, in.bound); reason != ReasonNone {
@@ -171,6 +232,18 @@ func (d *Decider) judge(in *input, r *Replica, index int) Reason {
 	return behind
 }
 
+// judgeName judges a name behind which stand several servers. Whether the one that
+// the read comes to is fresh enough is judged by the same rules once it is known
+// (Decision.Check); until then a policy may only object to the name as such.
+func (d *Decider) judgeName(in *input, r *Replica, index int) Reason {
+	for _, p := range d.each {
+		if reason := objection(p.Judge(in.q, in.s, r, in.now)); reason != ReasonNone && !reason.ofSample() {
+			return reason
+		}
+	}
+	return d.isSlow(in, r, index)
+}
+
 func (in *input) isEjected(r *Replica) Reason {
 	if in.ejected {
 		return ReasonNone
@@ -188,7 +261,13 @@ func (d *Decider) isSlow(in *input, r *Replica, index int) Reason {
 // bounds reports whether r objects to staleness, which is lifted while the
 // primary is lost.
 func (r Reason) bounds() bool {
-	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown
+	return r == ReasonLagging || r == ReasonBehindBytes || r == ReasonLagUnknown || r == ReasonNoPosition
+}
+
+// ofSample reports whether r objects to what a sample says, which is nothing where the
+// name is that of several servers.
+func (r Reason) ofSample() bool {
+	return r.bounds() || r == ReasonBehindSession || r == ReasonUnprovenHistory || r == ReasonOtherHistory
 }
 
 // pick asks the balancer and checks its answer against a list that it cannot

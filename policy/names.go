@@ -14,8 +14,8 @@ func (m Mode) String() string {
 	return name(m, "normal", "fresh", "use_replica", "stale", "any_replica")
 }
 
-// String returns "unknown", "standby", "primary" or "foreign".
-func (r Role) String() string { return name(r, "unknown", "standby", "primary", "foreign") }
+// String returns "unknown", "standby", "primary", "foreign" or "logical".
+func (r Role) String() string { return name(r, "unknown", "standby", "primary", "foreign", "logical") }
 
 // MarshalText returns r.String().
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

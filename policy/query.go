@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -46,6 +47,9 @@ type Query struct {
 	AtMost time.Duration
 	// Group restricts the read to replicas of this group; "" is every replica.
 	Group string
+	// Monotonic says that the reads of the session may not go back in time, which a
+	// server without positions cannot promise.
+	Monotonic bool
 	// Zone is the caller's own zone, for a balancer that prefers it.
 	Zone string
 
@@ -64,6 +68,9 @@ type Query struct {
 	Unsure bool
 	// Foreign says that the session's position belongs to another history.
 	Foreign bool
+	// Sticky says that the session wrote a moment ago, on a database whose positions
+	// alone are not trusted.
+	Sticky bool
 	// LastWrite is when the session last wrote; zero: never.
 	LastWrite time.Time
 	// Wrote says that this request has written.
@@ -79,9 +86,25 @@ type Query struct {
 
 	// Exclude is a bit per replica (index modulo 64) that failed this very read.
 	Exclude uint64
+	// Failed are the places of the first of those that did, as index+1: with more than 64
+	// replicas a bit of Exclude is that of several, of which only these have failed. With
+	// none of them, and where they are full, Exclude alone counts.
+	Failed [8]int32
+	// Only, unless 0, is the one replica that may serve this read, as index+1: it
+	// belongs to another that was served there. The others count as excluded.
+	Only int
 	// Waited is how long this read has waited already.
 	Waited time.Duration
 	// Random and Ticket are the only sources of chance and turn: the caller
 	// passes a random number and a counter that grows by one per decision.
 	Random, Ticket uint64
+}
+
+// Excludes reports whether the replica at this place of Snapshot.Replicas has failed
+// this very read, by Exclude and Failed.
+func (q *Query) Excludes(index int) bool {
+	if q.Exclude>>(uint(index)%64)&1 == 0 {
+		return false
+	}
+	return q.Failed[0] == 0 || q.Failed[len(q.Failed)-1] != 0 || slices.Contains(q.Failed[:], int32(index+1))
 }

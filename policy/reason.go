@@ -24,6 +24,10 @@ const (
 	// ReasonWaited: the replica reached the session's position after a short
 	// wait. Many of these: replicas need a little longer than a round trip.
 	ReasonWaited
+	// ReasonStatedLag: the replica tells no replay position. It is used because its
+	// configuration says how far behind it is at most, and because what the session
+	// must see is older than the sticky window. Nothing proves it.
+	ReasonStatedLag
 	// ReasonStale: the read did without a lag bound, as its context asked; its
 	// session's own writes are there. Nothing to do.
 	ReasonStale
@@ -37,6 +41,9 @@ const (
 	// primary had no room for another such read; what the session wrote is there.
 	// Look at the replicas' lag, or raise the budget.
 	ReasonServedStale
+	// ReasonOutsideGroup: no replica of the read's group was right for it, and another
+	// replica was, as the group's rule allows. Look at the replicas of the group.
+	ReasonOutsideGroup
 
 	// Reasons for the primary that lie in the statement, its context or the
 	// configuration.
@@ -55,6 +62,10 @@ const (
 	// ReasonGroupEmpty: no configured replica is in the group that the context
 	// names. Correct the name, or the groups of the replicas.
 	ReasonGroupEmpty
+	// ReasonGroupOnPrimary: no replica of the read's group was right for it, and the
+	// group's rule lets the primary serve it. Look at the replicas of the group, or let
+	// the rule be another one.
+	ReasonGroupOnPrimary
 	// ReasonPreferPrimary: the configuration prefers the primary, and the
 	// context did not ask for a replica.
 	ReasonPreferPrimary
@@ -94,7 +105,9 @@ const (
 	// ReasonPositionPending: the session wrote, and no position that covers the
 	// write is known yet. Many of these: capturing positions is slow.
 	ReasonPositionPending
-	// ReasonStickyWindow: the session wrote less than the sticky window ago.
+	// ReasonStickyWindow: the session wrote less than the sticky window ago, and
+	// nothing but time says when a replica shows it: the policy [Sticky], or a replica
+	// that tells no position.
 	ReasonStickyWindow
 	// ReasonRestOfRequest: the request has written, and the rest of it stays on
 	// the primary.
@@ -110,6 +123,9 @@ const (
 
 	// ReasonNotInGroup: the replica is not in the group that the context names.
 	ReasonNotInGroup
+	// ReasonReserved: the replica is reserved for the reads of its groups, and the read
+	// is meant for none.
+	ReasonReserved
 	// ReasonDrained: an operator has taken the replica out of service.
 	ReasonDrained
 	// ReasonFailedThisRead: this read was tried on the replica and failed.
@@ -117,6 +133,10 @@ const (
 	// ReasonNotAStandby: the server is a primary. Correct its address, or allow it
 	// explicitly (development with one server).
 	ReasonNotAStandby
+	// ReasonLogical: the replica is fed by logical replication and has no position that
+	// could be compared with the primary's. Only reads of its groups go there that are
+	// Stale and whose session has nothing to see, or AnyReplica.
+	ReasonLogical
 	// ReasonDown: the newest probe failed, or a crash, a restart or a broken
 	// connection made it void. Look at the server.
 	ReasonDown
@@ -129,14 +149,19 @@ const (
 	// ReasonEjected: the replica answers its probes, and reads failed on it one after
 	// the other. It is tried again after a while. Look at its log.
 	ReasonEjected
-	// ReasonBalanced: the name answers as several servers, so what one connection
-	// says is not true of the next. Configure the servers one by one.
+	// ReasonBalanced: the name answers as several servers, and what the read asks for
+	// cannot be found out on the connection that it would run on: a REPEATABLE READ
+	// transaction behind a pooler. Configure the servers one by one.
 	ReasonBalanced
 	// ReasonUnprovenHistory: the replica is not proven to follow the primary's
 	// history. After a failover; later: it follows another server.
 	ReasonUnprovenHistory
 	// ReasonLagUnknown: no bound on the replica's staleness is proven yet.
 	ReasonLagUnknown
+	// ReasonNoPosition: the server does not tell its replay position, and its
+	// configuration does not say how far behind it is at most. Let the role ask for the
+	// position, or state the bound.
+	ReasonNoPosition
 	// ReasonBehindBytes: the replica has more bytes to replay than allowed.
 	ReasonBehindBytes
 	// ReasonLagging: the replica's staleness may be over the bound. Look at its
@@ -160,6 +185,9 @@ const (
 	// ReasonAtMostUnproven: the context gave this read a bound on staleness, the
 	// primary cannot be reached, and no replica is proven to be within it.
 	ReasonAtMostUnproven
+	// ReasonGroupRefused: no replica of the read's group was right for it, and the
+	// group's rule refuses it then. Look at the replicas of the group.
+	ReasonGroupRefused
 
 	// Reasons for the primary after a replica was tried.
 

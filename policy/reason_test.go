@@ -86,8 +86,8 @@ func TestObjections(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"unsure", "other_history", "position_pending", "sticky_window", "rest_of_request", "held_elsewhere", "objected",
-		"not_in_group", "drained", "failed_this_read", "not_a_standby", "down", "no_news", "old_news", "ejected", "balanced", "unproven_history",
-		"lag_unknown", "behind_bytes", "lagging", "slow_start", "behind_session",
+		"not_in_group", "reserved", "drained", "failed_this_read", "not_a_standby", "logical", "down", "no_news", "old_news", "ejected", "balanced", "unproven_history",
+		"lag_unknown", "no_position", "behind_bytes", "lagging", "slow_start", "behind_session",
 	}, got)
 }
 
@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, []string{"primary", "replica", "wait", "refuse", "invalid"}, texts(policy.ToPrimary, policy.ToReplica, policy.Wait, policy.Refuse, 77))
 	assert.Equal(t, []string{"unknown", "read", "locking_read", "write", "invalid"}, texts(policy.Unknown, policy.Read, policy.LockingRead, policy.Write, 77))
 	assert.Equal(t, []string{"normal", "fresh", "use_replica", "stale", "any_replica", "invalid"}, texts(policy.Normal, policy.Fresh, policy.UseReplica, policy.Stale, policy.AnyReplica, 77))
-	assert.Equal(t, []string{"unknown", "standby", "primary", "foreign", "invalid"}, texts(policy.RoleUnknown, policy.RoleStandby, policy.RolePrimary, policy.RoleForeign, 77))
+	assert.Equal(t, []string{"unknown", "standby", "primary", "foreign", "logical", "invalid"}, texts(policy.RoleUnknown, policy.RoleStandby, policy.RolePrimary, policy.RoleForeign, policy.RoleLogical, 77))
 }
 
 func texts[T interface{ String() string }](values ...T) []string {

@@ -61,6 +61,8 @@ func ruleSession(q *Query) Reason {
 		return ReasonUnsure
 	case q.Foreign:
 		return ReasonOtherHistory
+	case q.Sticky:
+		return ReasonStickyWindow
 	case q.Pending:
 		return ReasonPositionPending
 	}

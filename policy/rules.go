@@ -10,14 +10,17 @@ import (
 // functions, so that both always mean the same.
 
 func ruleUntried(q *Query, index int) Reason {
-	if q.Exclude>>(uint(index)%64)&1 != 0 {
+	if q.Excludes(index) || q.Only != 0 && q.Only != index+1 {
 		return ReasonFailedThisRead
 	}
 	return ReasonNone
 }
 
 func ruleGroup(q *Query, r *Replica) Reason {
-	if q.Group == "" || r.in(q.Group) {
+	switch {
+	case q.Group == "" && r.Reserved:
+		return ReasonReserved
+	case q.Group == "" || r.in(q.Group):
 		return ReasonNone
 	}
 	return ReasonNotInGroup
@@ -88,7 +91,7 @@ func (r *Replica) standsIn() bool { return r.Role == RolePrimary && r.AllowPrima
 
 func ruleRole(r *Replica) Reason {
 	switch {
-	case r.Role == RoleStandby || r.standsIn():
+	case r.Role == RoleStandby || r.Role == RoleLogical || r.standsIn():
 		return ReasonNone
 	case r.Role == RolePrimary:
 		return ReasonNotAStandby
@@ -116,11 +119,10 @@ func ruleNews(r *Replica, now time.Time, maxAge time.Duration) Reason {
 	return ReasonNone
 }
 
-func ruleSingle(q *Query, r *Replica) Reason {
-	if r.Balanced && q.Mode != AnyReplica && !r.standsIn() {
-		return ReasonBalanced
-	}
-	return ReasonNone
+// onConnection reports whether what q asks of r has to be found out on the connection
+// that the read will run on: no sample of a balanced name says anything of it.
+func onConnection(q *Query, r *Replica) bool {
+	return r.Balanced && q.Mode != AnyReplica && !r.standsIn()
 }
 
 // ruleHeld keeps a request on its first server.
@@ -152,6 +154,8 @@ func ruleLag(q *Query, r *Replica, now time.Time, bound time.Duration) Reason {
 	}
 	lag, ok := r.Lag(now)
 	switch {
+	case !ok && r.NoPosition:
+		return ReasonNoPosition
 	case !ok:
 		return ReasonLagUnknown
 	case lag > bound:
@@ -164,6 +168,8 @@ func ruleBytes(q *Query, r *Replica, n uint64) Reason {
 	switch {
 	case q.boundless() || r.standsIn():
 		return ReasonNone
+	case r.NoPosition:
+		return ReasonNoPosition // in bytes nothing is stated
 	case r.Applied.Zero():
 		return ReasonLagUnknown
 	case r.BehindBytes > n:
@@ -180,6 +186,9 @@ func rulePosition(q *Query, r *Replica) Reason {
 	case lsn.Equal, lsn.After:
 		return ReasonNone
 	case lsn.Before:
+		if r.NoPosition {
+			return ReasonStickyWindow // nobody sees it catch up: a wait would be in vain
+		}
 		return ReasonBehindSession
 	}
 	if r.Applied.LSN == 0 || r.Applied.History.Zero() {

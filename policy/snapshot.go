@@ -19,6 +19,10 @@ const (
 	// primary's: another cluster, another timeline. What it shows may never have
 	// been true here, however little the read asks for.
 	RoleForeign
+	// RoleLogical is a server of another database cluster that is fed by logical
+	// replication and declared as such. It is read from by reads of its groups alone
+	// that ask for nothing it cannot prove, see [ReasonLogical].
+	RoleLogical
 )
 
 // Snapshot is what is known of all servers at one moment. It is immutable:
@@ -26,6 +30,8 @@ const (
 type Snapshot struct {
 	Primary  Primary
 	Replicas []Replica
+
+	columns *columns // of Replicas; nil until Prepare
 }
 
 // Primary is what is known of the primary.
@@ -46,6 +52,8 @@ type Replica struct {
 	Zone   string
 	Weight int // 0 counts as 1
 	Groups []string
+	// Reserved keeps the replica for the reads of its groups.
+	Reserved bool
 
 	// Role as the server itself reported it. A configured replica that is not a
 	// standby is not read from, unless AllowPrimary.
@@ -66,7 +74,7 @@ type Replica struct {
 	// since (a crash, a restart, a broken connection).
 	Up bool
 	// Balanced says that this name answers as several servers, so that a sample
-	// taken on one connection proves nothing for the next.
+	// taken on one connection proves nothing for the next (see Decision.Check).
 	Balanced bool
 	// Paused says that replay was paused by an administrator.
 	Paused bool
@@ -88,6 +96,12 @@ type Replica struct {
 	// of what it has flushed (three times wal_writer_delay where commits may be
 	// asynchronous).
 	Margin time.Duration
+	// NoPosition says that the server does not tell its replay position. Applied and
+	// ReplayedAt then follow from StatedLag and from time alone, see ReasonStatedLag.
+	NoPosition bool
+	// StatedLag is how far behind its configuration says that such a server is at most;
+	// 0: nothing is said, and nothing proven.
+	StatedLag time.Duration
 	// BehindBytes is the primary's newest flush position minus Applied.
 	BehindBytes uint64
 	// CatchUp is how long this replica recently took to reach a position that

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -111,20 +112,30 @@ func (t *Trace) replica(d *Decider, in *input, r *Replica, index int, objected R
 		{"group", ruleGroup(in.q, r), in.q.Group},
 		{"drained", ruleDrained(r), ""},
 		{"role", ruleRole(r), r.Role.String()},
+		{"logical", ruleLogical(in.q, r), in.logicalDetail()},
 		{"up", ruleUp(r), ""},
 		{"news", ruleNews(r, in.now, d.limits.MaxSampleAge), in.newsDetail(r, d.limits.MaxSampleAge)},
 		{"ejected", in.isEjected(r), in.ejectedDetail(r)},
-		{"single", ruleSingle(in.q, r), ""},
+		{"single", ReasonNone, in.singleDetail(r)},
+	}
+	if r.Role != RoleLogical {
+		verdicts = slices.Delete(verdicts, 4, 5)
 	}
 	if in.q.KeepServer {
 		verdicts = append(verdicts, Verdict{"held", ruleHeld(in.q, in.s, r), ""})
 	}
-	verdicts = append(verdicts, []Verdict{
-		{"lag", ruleLag(in.q, r, in.now, in.bound), in.lagDetail(r)},
-		{"position", rulePosition(in.q, r), in.positionDetail(r)},
-	}...)
+	if !onConnection(in.q, r) {
+		verdicts = append(verdicts, []Verdict{
+			{"lag", ruleLag(in.q, r, in.now, in.bound), in.lagDetail(r)},
+			{"position", rulePosition(in.q, r), in.positionDetail(r)},
+		}...)
+	}
 	for _, p := range d.each {
-		verdicts = append(verdicts, Verdict{p.Name(), objection(p.Judge(in.q, in.s, r, in.now)), ""})
+		reason := objection(p.Judge(in.q, in.s, r, in.now))
+		if onConnection(in.q, r) && reason.ofSample() {
+			reason = ReasonNone
+		}
+		verdicts = append(verdicts, Verdict{p.Name(), reason, ""})
 	}
 	verdicts = append(verdicts, Verdict{"slow_start", d.isSlow(in, r, index), in.sinceDetail(r)})
 	t.Replicas[index] = ReplicaTrace{Name: r.Name, Objection: objected, InFlight: in.inFlight(index), Verdicts: verdicts}
@@ -141,6 +152,13 @@ func (in *input) newsDetail(r *Replica, maxAge time.Duration) string {
 		return "never sampled"
 	}
 	return fmt.Sprintf("%v old, at most %v", short(in.now.Sub(r.Sampled)), maxAge)
+}
+
+func (in *input) singleDetail(r *Replica) string {
+	if onConnection(in.q, r) {
+		return "a name of several servers: the rest is found out on the connection"
+	}
+	return ""
 }
 
 func (in *input) ejectedDetail(r *Replica) string {
@@ -184,6 +202,9 @@ func (in *input) positionDetail(r *Replica) string {
 		return "given up"
 	case r.standsIn():
 		return "a primary shows every write"
+	}
+	if r.NoPosition {
+		return fmt.Sprintf("tells none, stated to be at %v, needs %v", r.Applied.LSN, in.q.Need.LSN)
 	}
 	at := fmt.Sprintf("at %v, needs %v", r.Applied.LSN, in.q.Need.LSN)
 	switch {

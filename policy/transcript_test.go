@@ -159,7 +159,8 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 		Up: !w.has("down"), Balanced: w.has("balanced"), Paused: w.has("paused"), AllowPrimary: w.has("allow_primary"),
 		Sampled: w.ago(t, s.Now, "sampled", 100*time.Millisecond), ReplayedAt: w.ago(t, s.Now, "replayed", 300*time.Millisecond),
 		Applied: w.position(t, "at"), Margin: w.duration(t, "margin", 0), CatchUp: w.duration(t, "catches_up", time.Millisecond),
-		BehindBytes: uint64(w.number(t, "bytes")), Drained: w.has("drained"), Gone: w.has("gone"),
+		BehindBytes: uint64(w.number(t, "bytes")), Drained: w.has("drained"), Gone: w.has("gone"), Reserved: w.has("reserved"),
+		NoPosition: w.has("no_position"), StatedLag: w.duration(t, "stated_lag", 0),
 	}
 	if w.has("ejected_for") {
 		r.EjectedUntil = s.Now.Add(w.duration(t, "ejected_for", 0))
@@ -170,7 +171,7 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 	if w["groups"] != "" {
 		r.Groups = strings.Split(w["groups"], ",")
 	}
-	if role, ok := map[string]policy.Role{"primary": policy.RolePrimary, "unknown": policy.RoleUnknown, "foreign": policy.RoleForeign}[w["role"]]; ok {
+	if role, ok := map[string]policy.Role{"primary": policy.RolePrimary, "unknown": policy.RoleUnknown, "foreign": policy.RoleForeign, "logical": policy.RoleLogical}[w["role"]]; ok {
 		r.Role = role
 	}
 	s.Snapshot.Replicas = append(s.Snapshot.Replicas, r)
@@ -180,7 +181,7 @@ func (s *scene) replica(t *testing.T, name string, w words) {
 func (s *scene) query(t *testing.T, w words) {
 	s.Query = policy.Query{
 		AtMost: w.duration(t, "at_most", 0), Group: w["group"], Zone: w["zone"], Need: w.position(t, "need"),
-		Pending: w.has("pending"), Unsure: w.has("unsure"), Foreign: w.has("foreign"), Wrote: w.has("wrote"),
+		Pending: w.has("pending"), Unsure: w.has("unsure"), Foreign: w.has("foreign"), Wrote: w.has("wrote"), Monotonic: w.has("monotonic"),
 		PreferPrimary: w.has("prefer_primary"), Held: w.number(t, "held"), Waited: w.duration(t, "waited", 0),
 		LastWrite: w.ago(t, s.Now, "wrote_ago", 0), Ticket: uint64(w.number(t, "ticket")),
 		TryEjected: w.has("try_ejected"), Random: uint64(w.number(t, "random")),

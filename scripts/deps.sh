@@ -196,8 +196,12 @@ for program in prometheus promtool; do
 done
 item prometheus "$(command -v prometheus) ($(prometheus --version 2>&1 | sed -n 's/^prometheus, version \([0-9.]*\).*/\1/p'))"
 
-# --- PgBouncer, for the doctor: Debian keeps it where only root's PATH leads.
+# --- PgBouncer, for the doctor and for names of several servers: Debian keeps it where only root's PATH leads.
 find_pgbouncer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer; }
 
 find_pgbouncer >/dev/null || install_quiet pgbouncer pgbouncer
 item pgbouncer "$(find_pgbouncer) ($("$(find_pgbouncer)" --version | sed -n 's/^PgBouncer \([0-9.]*\).*/\1/p'))"
+
+# --- FreeTDS, the second client of the SQL Server double.
+command -v tsql >/dev/null || apt freetds freetds-bin
+item freetds "$(command -v tsql) ($(tsql -C | sed -n 's/.*Version: freetds v//p'))"

@@ -36,6 +36,10 @@ type Claim struct {
 	// capture taken then decides.
 	Unsure time.Time
 
+	// Until, unless zero, is until when reads go to the primary after a write, where a
+	// position alone is not trusted. After it, the position decides.
+	Until time.Time
+
 	// LastWrite is when the session last wrote; zero: never, or before Join.
 	LastWrite time.Time
 }
@@ -58,6 +62,15 @@ func (c Claim) AfterWrite(next uint64, insert bool, h lsn.History, now time.Time
 	}
 	c.Capture = max(c.Capture, next)
 	c.LastWrite = now
+	return c
+}
+
+// Staying returns the claim that keeps reads on the primary until the given time;
+// zero: no longer than c does.
+func (c Claim) Staying(until time.Time) Claim {
+	if until.After(c.Until) {
+		c.Until = until
+	}
 	return c
 }
 

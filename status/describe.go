@@ -49,6 +49,7 @@ func describe(st *readsplit.Status, now time.Time) Router {
 	if b := st.Budget; b.Reads > 0 {
 		r.Budget = &Budget{Reads: b.Reads, InUse: b.InUse, Waiting: b.Waiting, Refused: b.Refused, ServedStale: b.ServedStale}
 	}
+	r.Discovery = discovery(&st.Discovery)
 	if f := st.Failover; len(f.Hosts) > 0 {
 		r.Election = &Election{State: string(f.State), Primary: f.Primary, Timeline: f.Timeline, Moves: f.Moves, Hosts: hosts(&f, now)}
 	}
@@ -104,9 +105,29 @@ func server(s *readsplit.ServerStatus, primary, elected bool, now time.Time) Ser
 	if !s.Sampled.IsZero() {
 		d.Sampled = s.Sampled.UTC().Format(time.RFC3339Nano)
 	}
-	d.Conflicts = named(s.Conflicts)
+	d.Conflicts, d.Reserved = named(s.Conflicts), s.Reserved
+	if s.Reserved {
+		d.Pool = Pool{}
+	}
+	for i := range s.Groups {
+		if d.Groups == nil {
+			d.Groups = make(map[string]Pool)
+		}
+		p := pool(s.Groups[i].Pool)
+		d.Groups[s.Groups[i].Group] = p
+		d.Pool = d.Pool.plus(p)
+	}
 	d.State, d.Level, d.Advice = state(s, primary, elected, now)
 	return d
+}
+
+// plus is p and q together; without a limit on one there is none on both.
+func (p Pool) plus(q Pool) Pool {
+	sum := Pool{Open: p.Open + q.Open, InUse: p.InUse + q.InUse, Idle: p.Idle + q.Idle, Max: p.Max + q.Max, Waits: p.Waits + q.Waits}
+	if p != (Pool{}) && p.Max == 0 || q.Max == 0 {
+		sum.Max = 0
+	}
+	return sum
 }
 
 func pool(s sql.DBStats) Pool {

@@ -85,6 +85,10 @@ func (r *Router) sentence() (Level, string) {
 	if len(wrong) > 0 {
 		text = append(text, sentence(wrong))
 	}
+	if says := r.Discovery.sentence(); says != "" {
+		level = worse(level, Warn)
+		text = append(text, says)
+	}
 	switch {
 	case r.Traffic != nil && r.Traffic.KillSwitch:
 		level = worse(level, Warn)

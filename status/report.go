@@ -48,6 +48,8 @@ type Router struct {
 	Budget          *Budget           `json:"budget,omitempty"`
 	// Primary is who the primary is among several hosts, and what is known of them.
 	Election *Election `json:"election,omitempty"`
+	// Discovery is what finds replicas, where that is configured.
+	Discovery *Discovery `json:"discovery,omitempty"`
 }
 
 // Server is one server now.
@@ -74,11 +76,15 @@ type Server struct {
 	// Conflicts are what the replica itself has counted, see
 	// readsplit.ServerStatus.Conflicts.
 	Conflicts map[string]uint64 `json:"conflicts,omitempty"`
-	Pool      Pool              `json:"pool"`
-	Sampled   string            `json:"sampled,omitempty"`
+	// Pool is the use of all pools to it, Groups that of the pools of groups alone.
+	Pool   Pool            `json:"pool"`
+	Groups map[string]Pool `json:"groups,omitempty"`
+	// Reserved: it serves reads of its groups alone.
+	Reserved bool   `json:"reserved,omitempty"`
+	Sampled  string `json:"sampled,omitempty"`
 }
 
-// Pool is the use of one server's connection pool.
+// Pool is the use of connection pools to one server.
 type Pool struct {
 	Open  int   `json:"open"`
 	InUse int   `json:"in_use"`
@@ -105,7 +111,8 @@ type Reason struct {
 	PerSecond float64       `json:"per_second"`
 	// Replica says that replicas have run them, else the primary.
 	Replica bool `json:"replica,omitempty"`
-	// Refused says that nobody has: the reads failed with ErrPrimaryLost or ErrPrimaryBusy.
+	// Refused says that nobody has: the reads failed with ErrPrimaryLost, ErrPrimaryBusy
+	// or groups.ErrRefused.
 	Refused bool `json:"refused,omitempty"`
 	// Because is what the reason means (policy.Reason.Because), and Do what to do where
 	// it is frequent (policy.Reason.Remedy); empty: nothing.

@@ -27,7 +27,9 @@ type Config struct {
 	Version string
 
 	// Dir is the folder in which the cluster makes, and at its end removes, a folder of its own.
-	// The user who runs the servers must be able to reach it. Defaults to os.TempDir().
+	// The user who runs the servers must be able to reach it. Defaults to $READSPLIT_PG_DIR;
+	// where that is empty, on Linux, to /dev/shm if that lies in memory and 4 GiB are free; else
+	// to os.TempDir().
 	Dir string
 
 	// Settings are lines of postgresql.conf for all servers. A setting that testenv owns (port,
@@ -39,7 +41,8 @@ type Config struct {
 	// calls from several goroutines. Defaults to none: the logs are files ([Server.LogFile]).
 	LogWriter io.Writer
 
-	choosePort func() (int, error) // of a server's first start; freePort, but for a test
+	choosePort func() (int, error)          // of a server's first start; freePort, but for a test
+	memoryDir  func(executable bool) string // memoryDir, but for a test
 }
 
 // Option changes one thing of the cluster that [Start] starts.
@@ -81,6 +84,7 @@ func LogTo(w io.Writer) Option { return func(c *Config) { c.LogWriter = w } }
 
 const (
 	defaultReplicas = 2
+	envDir          = "READSPLIT_PG_DIR"
 	// Every replica costs a wal sender and 40 MB; a hundred is a typing error, not a test.
 	maxReplicas = 20
 )
@@ -121,11 +125,11 @@ func (c Config) complete() (Config, error) {
 			problem("%s is %q: testenv needs PostgreSQL %d or newer", source, c.Version, minMajor)
 		}
 	}
-	if c.Dir == "" {
-		c.Dir = os.TempDir()
-	}
 	if c.choosePort == nil {
 		c.choosePort = freePort
+	}
+	if c.memoryDir == nil {
+		c.memoryDir = memoryDir
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Settings)) {
 		switch lower := strings.ToLower(name); {

@@ -69,8 +69,8 @@ func defaults(replicas int) map[string]string {
 		"dynamic_shared_memory_type":   "mmap", // segments of a killed server would stay in /dev/shm
 		"fsync":                        "off",
 		"wal_level":                    "replica",
-		"max_wal_size":                 "256MB",
-		"wal_keep_size":                "1GB", // a replica that was cut off must find its way back
+		"max_wal_size":                 "128MB",
+		"wal_keep_size":                "256MB", // a replica that was cut off must find its way back
 		"max_wal_senders":              strconv.Itoa(10 + replicas),
 		"wal_retrieve_retry_interval":  "100ms",
 		"wal_receiver_timeout":         "5s",

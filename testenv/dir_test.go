@@ -26,7 +26,8 @@ func TestConfigDir(t *testing.T) {
 
 	// A temporary folder of root's own is no reason to fail: nobody has chosen it for this.
 	t.Setenv("TMPDIR", closed)
-	c, err = New(limit(t), Config{Replicas: -1})
+	t.Setenv(envDir, "")
+	c, err = New(limit(t), Config{Replicas: -1, memoryDir: func(bool) string { return "" }})
 	require.NoError(t, err)
 	require.NoError(t, c.Close(limit(t)))
 

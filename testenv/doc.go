@@ -49,9 +49,10 @@
 // Servers listen on random ports of 127.0.0.1, and keep them when a fault restarts them. The
 // superuser's password is random and part of [Server.DSN]. As PostgreSQL refuses to run as root,
 // root's servers run as user postgres, or else nobody. They write nothing through to the disk
-// (fsync=off); what applications feel, such as synchronous_commit, is as PostgreSQL has it.
-// Between each replica and its upstream is a relay of this process; Cut, LagNetwork and Follow
-// work there.
+// (fsync=off), and on Linux their folders lie in memory where there is room; name a folder on a
+// disk for gigabytes ([Config.Dir]), three times what is written. What applications feel, such as
+// synchronous_commit, is as PostgreSQL has it. Between each replica and its upstream is a relay of
+// this process; Cut, LagNetwork and Follow work there.
 //
 // Goroutines: one for each running server (two with a LogWriter), one for each relay and five for
 // each connection through it. [Cluster.Close] ends and joins them all, and every process.

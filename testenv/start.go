@@ -101,32 +101,54 @@ func (c *Cluster) settleIn(ctx context.Context) error {
 	if c.install, err = findInstallation(ctx, c.cfg); err != nil {
 		return err
 	}
-	// The system names a process's folder without symbolic links, and so must we.
-	base, err := filepath.Abs(c.cfg.Dir)
-	if err == nil {
-		base, err = filepath.EvalSymlinks(base)
-	}
+	relocated := !c.account.reaches(ctx, c.install.dir)
+	base, err := c.base(ctx, relocated)
 	if err != nil {
-		return fmt.Errorf("Config.Dir: %w", err)
-	}
-	if !c.account.reaches(ctx, base) && c.cfg.Dir == os.TempDir() { // $TMPDIR is root's own
-		base = "/tmp"
-	}
-	if !c.account.reaches(ctx, base) {
-		return fmt.Errorf("Config.Dir is %s, which user %s cannot enter: name another folder", base, c.account.name)
+		return err
 	}
 	c.root = filepath.Join(base, "readsplit-testenv-"+rand.Text())
 	if c.watchdog, err = startWatchdog(c.account, c.root); err != nil {
 		return err
 	}
 	err = c.makeDir(c.root)
-	if err == nil && !c.account.reaches(ctx, c.install.dir) {
+	if err == nil && relocated {
 		err = c.relocate()
 	}
 	if err != nil {
 		return errors.Join(err, c.watchdog.end(false))
 	}
 	return nil
+}
+
+// base is the folder for the cluster's own: the one that is configured, or else one in memory, or
+// else the system's for temporary files.
+func (c *Cluster) base(ctx context.Context, executable bool) (string, error) {
+	dir, source := c.cfg.Dir, "Config.Dir"
+	if dir == "" {
+		dir, source = os.Getenv(envDir), "$"+envDir
+	}
+	chosen := dir != ""
+	if !chosen {
+		source = "the folder for temporary files"
+		if dir = c.cfg.memoryDir(executable); dir == "" {
+			dir = os.TempDir()
+		}
+	}
+	// The system names a process's folder without symbolic links, and so must we.
+	base, err := filepath.Abs(dir)
+	if err == nil {
+		base, err = filepath.EvalSymlinks(base)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", source, err)
+	}
+	if !chosen && !c.account.reaches(ctx, base) { // $TMPDIR is root's own
+		base = "/tmp"
+	}
+	if !c.account.reaches(ctx, base) {
+		return "", fmt.Errorf("%s is %s, which user %s cannot enter: name another folder", source, base, c.account.name)
+	}
+	return base, nil
 }
 
 // begin makes the data folders and starts the servers.

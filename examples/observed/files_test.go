@@ -152,16 +152,17 @@ var displaced = []policy.Reason{
 	policy.ReasonKillSwitch, policy.ReasonUnsure, policy.ReasonOtherHistory, policy.ReasonPositionPending,
 	policy.ReasonNotInGroup, policy.ReasonDrained, policy.ReasonFailedThisRead, policy.ReasonNotAStandby, policy.ReasonDown,
 	policy.ReasonNoNews, policy.ReasonOldNews, policy.ReasonEjected, policy.ReasonBalanced, policy.ReasonUnprovenHistory,
-	policy.ReasonLagUnknown, policy.ReasonBehindBytes, policy.ReasonLagging, policy.ReasonSlowStart,
+	policy.ReasonLagUnknown, policy.ReasonNoPosition, policy.ReasonBehindBytes, policy.ReasonLagging, policy.ReasonSlowStart,
 	policy.ReasonBehindSession, policy.ReasonWaitExpired, policy.ReasonReplicaFailed, policy.ReasonKeepsConflicting,
+	policy.ReasonGroupOnPrimary,
 }
 
 // elsewhere are the reasons of what is no read on the primary.
 var elsewhere = []policy.Reason{
-	policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStale, policy.ReasonAnyReplica,
-	policy.ReasonPrimaryLost, policy.ReasonServedStale, // on a replica
+	policy.ReasonCaughtUp, policy.ReasonWithinLag, policy.ReasonWaited, policy.ReasonStatedLag, policy.ReasonStale, policy.ReasonAnyReplica,
+	policy.ReasonPrimaryLost, policy.ReasonServedStale, policy.ReasonOutsideGroup, // on a replica
 	policy.ReasonWrite, policy.ReasonUnknownStatement, // no read
-	policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, // not run
+	policy.ReasonPrimaryLostRefused, policy.ReasonAtMostUnproven, policy.ReasonGroupRefused, // not run
 }
 
 // TestEveryReasonIsSorted: a reason that nobody has thought of would be an alarm, or be

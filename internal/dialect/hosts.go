@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"gorm.io/gorm"
@@ -133,4 +134,32 @@ func withDSN(d gorm.Dialector, text string) gorm.Dialector {
 	}
 	out, _ := copied.Interface().(gorm.Dialector)
 	return out
+}
+
+// Servers returns the hosts of a DSN and their ports, 0 where none is named; ok is
+// false where it is not understood.
+func Servers(text string) (hosts []string, ports []int, ok bool) {
+	dsn, ok := parseDSN(text)
+	if !ok {
+		return nil, nil, false
+	}
+	hosts, given, ok := dsn.servers()
+	if !ok {
+		return nil, nil, false
+	}
+	ports = make([]int, len(hosts))
+	for i, p := range given {
+		if hosts[i] == "" {
+			hosts[i] = "localhost"
+		}
+		if p == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || n == 0 {
+			return nil, nil, false
+		}
+		ports[i] = int(n)
+	}
+	return hosts, ports, true
 }

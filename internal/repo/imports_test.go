@@ -20,13 +20,15 @@ const module = "github.com/readsplit/readsplit"
 // beside each rule.
 var imports = map[string][]string{
 	// The plugin ties everything together and is the only one that knows GORM and all parts.
-	".": {"gorm.io/gorm", "catalog", "explain", "failover", "internal/conflicts", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
+	".": {"gorm.io/gorm", "catalog", "discover", "explain", "failover", "groups", "internal/conflicts", "internal/connstring", "internal/dialect", "internal/unmarked", "lsn", "monitor", "observe", "overload", "policy", "policy/latency", "readonlyguard", "retry", "session", "sqlclass"},
 	// Positions know nothing else, so that everything can speak of them.
 	"lsn": {},
 	// The decision core is pure: positions in, a decision out.
 	"policy": {"lsn"},
 	// What any policy must satisfy is told in the terms of policies alone.
 	"policy/policytest": {"lsn", "policy"},
+	// What sets of replicas are for, and what became of their reads.
+	"groups": {"policy"},
 	// An explanation is told in the terms of decisions and texts alone.
 	"explain": {"policy", "sqlclass"},
 	// Assertions for the tests of an application, which knows the plugin.
@@ -35,6 +37,8 @@ var imports = map[string][]string{
 	"policy/latency": {},
 	// Servers on paper, for the decisions of policies and the estimates of meters.
 	"internal/simulate": {"lsn", "policy", "policy/latency"},
+	// Numbers in, a picture and a page out.
+	"internal/chart": {},
 	// Who waits for whom is counted, whatever it is for.
 	"overload": {},
 	// The monitor feeds the decision core and nothing above it.
@@ -43,6 +47,8 @@ var imports = map[string][]string{
 	"observe": {"policy", "retry"},
 	// Who is the primary is judged from what servers say of themselves.
 	"failover": {"lsn"},
+	// Where servers are is found out without asking what they are; DSNs are taken apart as elsewhere.
+	"discover": {"internal/dialect"},
 	// A session's state and its token are positions.
 	"session": {"lsn"},
 	// Jobs speak to sessions as an application does.
@@ -62,19 +68,31 @@ var imports = map[string][]string{
 	// What the functions and views of a database do, as its catalogue says.
 	"catalog": {"sqlclass"},
 	// The page shows the plugin's state from outside.
-	"status": {"github.com/readsplit/readsplit", "failover", "observe", "overload", "policy"},
+	"status": {"github.com/readsplit/readsplit", "discover", "failover", "observe", "overload", "policy"},
 	// The doctor asks servers as the plugin would, and knows nothing of a running one but its JSON.
-	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "lsn", "overload"},
-	"cmd/readsplit": {"doctor"},
+	"doctor":        {"github.com/jackc/pgx/v5", "catalog", "internal/connstring", "lsn", "overload"},
+	"cmd/readsplit": {"doctor", "github.com/microsoft/go-mssqldb"},
 	// dbresolver's names in front of the plugin; the root knows nothing of it.
 	"dbresolver": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "internal/dialect", "lsn", "policy"},
 	// Real servers for tests, of users too: no part of the plugin.
 	"testenv":             {"github.com/jackc/pgx/v5"},
 	"testenv/cmd/cluster": {"testenv"},
+	// A double of SQL Server, of the standard library alone: the wire and the engine know values, and nothing of servers.
+	"testenv/tdsenv":                 {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tds", "testenv/tdsenv/internal/tsql"},
+	"testenv/tdsenv/internal/sqlval": {},
+	"testenv/tdsenv/internal/tsql":   {"testenv/tdsenv/internal/sqlval"},
+	"testenv/tdsenv/internal/engine": {"testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tsql"},
+	"testenv/tdsenv/internal/tds":    {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval"},
 	// Which statements replay keeps cancelling: hashes and times.
 	"internal/conflicts": {},
+	// A standby of PostgreSQL 19, played for tests over an older one.
+	"internal/waitdouble": {"github.com/jackc/pgx/v5"},
 	// What dialectors keep in their configuration.
 	"internal/dialect": {"gorm.io/gorm"},
+	// Connection strings are texts.
+	"internal/connstring": {},
+	// A DNS server for tests.
+	"internal/dnsdouble": {},
 	// Tests alone, of everything from outside.
 	"internal/corpus": {},
 	"internal/repo":   {},

@@ -17,7 +17,9 @@ const traps = 34
 
 func TestEveryTrapHasItsTest(t *testing.T) {
 	root := filepath.Join("..", "..")
-	var tests strings.Builder
+	tests := regexp.MustCompile(`(?m)^func (?:Test|Fuzz).*?\(`)
+	trap := regexp.MustCompile(`T(\d\d)[A-Z_(]`)
+	tested := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -27,13 +29,16 @@ func TestEveryTrapHasItsTest(t *testing.T) {
 		}
 		if strings.HasSuffix(path, "_test.go") {
 			text, err := os.ReadFile(path)
-			tests.Write(text)
+			for _, name := range tests.FindAllString(string(text), -1) {
+				for _, found := range trap.FindAllStringSubmatch(name, -1) {
+					tested[found[1]] = true
+				}
+			}
 			return err
 		}
 		return nil
 	}))
 	for n := 1; n <= traps; n++ {
-		name := regexp.MustCompile(fmt.Sprintf(`(?m)^func (Test|Fuzz)\w*T%02d[A-Z_(]`, n))
-		require.True(t, name.MatchString(tests.String()), "trap %d has no test", n)
+		require.True(t, tested[fmt.Sprintf("%02d", n)], "trap %d has no test", n)
 	}
 }

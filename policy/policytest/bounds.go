@@ -12,7 +12,10 @@ import (
 // which replica is a balancer's affair, whether one serves the read is not.
 func (f *findings) checkTotal(got policy.Decision, c *Case) {
 	d := policy.NewDecider(policy.Rules{Limits: c.Limits, Balancer: policy.Random()})
-	if want := d.Decide(&c.Query, &c.Snapshot, c.Load, c.Now); got.Target != want.Target || got.Reason != want.Reason {
+	if got.Reason == policy.ReasonStatedLag && !c.Snapshot.Replicas[got.Replica].NoPosition {
+		f.add("a decision is %s for a replica that tells its position", got.Reason)
+	}
+	if want := d.Decide(&c.Query, &c.Snapshot, c.Load, c.Now); got.Target != want.Target || proven(got.Reason, &c.Query) != proven(want.Reason, &c.Query) {
 		f.add("a decision is %v (%s): want %v (%s), as with any other balancer", got.Target, got.Reason, want.Target, want.Reason)
 	}
 }
@@ -73,4 +76,20 @@ func (f *findings) checkHerd(b policy.Balancer, share float64) {
 	if float64(most) > share*reads {
 		f.add("%d of %d reads that decide at the same moment find the same of %d candidates: want at most %.0f", most, reads, len(got), share*reads)
 	}
+}
+
+// proven is the reason that r is for a replica that tells its position: whether the one
+// that was picked does is a balancer's affair too.
+func proven(r policy.Reason, q *policy.Query) policy.Reason {
+	switch {
+	case r != policy.ReasonStatedLag:
+		return r
+	case q.Mode == policy.Stale:
+		return policy.ReasonStale
+	case q.Need.Zero():
+		return policy.ReasonWithinLag
+	case q.Waited > 0:
+		return policy.ReasonWaited
+	}
+	return policy.ReasonCaughtUp
 }

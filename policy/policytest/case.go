@@ -143,10 +143,14 @@ func (g generator) query(c *Case) policy.Query {
 	if g.one(3) {
 		q.Exclude = g.Uint64() & g.Uint64()
 	}
+	if q.Random%19 == 0 {
+		q.Only = int(q.Random % 9)
+	}
 	if g.one(15) {
 		q.Withheld = []policy.Reason{policy.ReasonKillSwitch, policy.ReasonPercent}[g.IntN(2)]
 	}
 	q.TryEjected = g.one(6)
+	q.Monotonic = q.Random%5 == 0
 	q.KeepServer = q.Random%17 == 0
 	if q.Random%3 == 0 {
 		q.Affinity = q.Random
@@ -171,11 +175,19 @@ func (g generator) replica(c *Case, i int) policy.Replica {
 	}
 	if g.one(8) {
 		r.Role = policy.Role(g.IntN(4))
+		if r.Role == policy.RoleForeign && i%2 == 0 {
+			r.Role = policy.RoleLogical
+		}
 	}
 	if g.one(4) {
 		r.Margin = g.pick(time.Nanosecond, 60*time.Millisecond)
 	}
+	// No chance of its own: the cases of a seed would be others.
+	if some := c.Query.Random >> (uint(i) % 48); some%8 == 0 {
+		r.NoPosition, r.StatedLag = true, time.Duration(some/8%2)*time.Second
+	}
 	r.Drained, r.Gone = g.one(12), g.one(12)
+	r.Reserved = r.Zone == "west" && i == 0
 	if g.one(6) {
 		r.EjectedUntil = c.Now.Add(g.pick(-time.Second, 0, 1, time.Second))
 	}

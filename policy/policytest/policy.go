@@ -84,9 +84,10 @@ func (f *findings) checkAnswers(p policy.Policy, c *Case) (answers []policy.Reas
 	d := policy.NewDecider(policy.Rules{Limits: c.Limits, Policies: []policy.Policy{p}})
 	if got := f.checkDecision(d, c); got.Target == policy.ToReplica && got.Replica < len(answers) {
 		a := answers[got.Replica]
-		lifted := got.Reason == policy.ReasonPrimaryLost &&
-			(a == policy.ReasonLagging || a == policy.ReasonBehindBytes || a == policy.ReasonLagUnknown)
-		if a != policy.ReasonNone && !lifted {
+		bounds := a == policy.ReasonLagging || a == policy.ReasonBehindBytes || a == policy.ReasonLagUnknown || a == policy.ReasonNoPosition
+		lifted := got.Reason == policy.ReasonPrimaryLost && bounds
+		later := got.Check && (bounds || a == policy.ReasonBehindSession || a == policy.ReasonUnprovenHistory || a == policy.ReasonOtherHistory)
+		if a != policy.ReasonNone && !lifted && !later {
 			f.add("a decision (%s) names a replica that it objected to with %q", got.Reason, a)
 		}
 	}

@@ -75,9 +75,12 @@ func (f *findings) checkDecision(d *policy.Decider, c *Case) policy.Decision {
 	if got.Target != policy.ToReplica {
 		return got
 	}
-	if got.Replica < 0 || got.Replica >= len(c.Snapshot.Replicas) {
+	switch {
+	case got.Replica < 0 || got.Replica >= len(c.Snapshot.Replicas):
 		f.add("a decision names replica %d of %d", got.Replica, len(c.Snapshot.Replicas))
-	} else if !MayServe(c.Limits, &c.Query, &c.Snapshot, got.Replica, c.Now) {
+	case got.Check != Checked(&c.Query, &c.Snapshot, got.Replica):
+		f.add("a decision (%s) says %v of whether %s is to be asked on the connection: %+v", got.Reason, got.Check, c.Snapshot.Replicas[got.Replica].Name, c)
+	case !MayServe(c.Limits, &c.Query, &c.Snapshot, got.Replica, c.Now):
 		f.add("a decision (%s) names %s, which the core excludes: %+v", got.Reason, c.Snapshot.Replicas[got.Replica].Name, c)
 	}
 	return got

@@ -168,7 +168,7 @@ var All = []Mutant{
 		Mistake: "a preload goes where it likes, and not where its parent was read",
 		Edits: []Edit{
 			{"read.go", "if parent != nil && parent.ran && parent.at == nil {", "if parent != nil && parent.ran && parent.at == nil && parent.pinned {"},
-			{"read.go", "if parent != nil && (parent.at == nil || parent.at.index >= 64) {", "if parent != nil && (parent.at == nil || parent.at.index >= 0) {"},
+			{"read.go", "if parent != nil && parent.at == nil {", "if parent != nil {"},
 		},
 		Args: "-faults delay,slow_upstream -ways post,create,preload,place",
 	},
@@ -177,7 +177,7 @@ var All = []Mutant{
 		Mistake: "a replica that was promoted counts as a standby all the same",
 		Edits: []Edit{
 			{"monitor/replica.go", "role = policy.RolePrimary\n", "role = policy.RoleStandby\n"},
-			{"monitor/connected.go", "case !c.InRecovery && !r.target.AllowPrimary:", "case !c.InRecovery && r.balanced:"},
+			{"monitor/connected.go", "case !c.InRecovery && !r.target.AllowPrimary && !r.target.Logical:", "case !c.InRecovery && r.balanced:"},
 		},
 		Args: "-faults promote",
 	},
@@ -235,7 +235,7 @@ var All = []Mutant{
 		Name:    "dead-connection-acknowledges",
 		Mistake: "what is under way on a connection to the old primary is waited for, and its acknowledgement counts",
 		Edits: []Edit{
-			{"followtx.go", "if h.netConn == nil {", "if h.netConn == nil || h.follows {"},
+			{"followtx.go", "if h.netConn != nil {", "if h.netConn != nil && !h.follows {"},
 			{"followtx.go", "if err == nil && h.follows && h.dead.Load() {", "if err == nil && h.follows && h.netConn == nil {"},
 			{"followtx.go", "if t.h.dead.Load() {", "if t.h.dead.Load() && t.h.netConn == nil {"},
 		},

@@ -1,24 +1,26 @@
-package doctor
+// Package connstring reads connection strings of SQL Server, as go-mssqldb does, without
+// compiling that driver: what is wrong with one is found before anybody connects.
+package connstring
 
 import (
 	"net/url"
 	"strings"
 )
 
-// parseSQLServer reads the keys of a connection string, in lower case, as the Go
+// SQLServer reads the keys of a connection string, in lower case, as the Go
 // driver does: a URL, pairs of ADO with semicolons and double quotes, or pairs of
 // ODBC with braces behind "odbc:".
-func parseSQLServer(dsn string) (map[string]string, bool) {
+func SQLServer(dsn string) (map[string]string, bool) {
 	switch {
 	case strings.HasPrefix(dsn, "sqlserver://"):
-		return parseSQLServerURL(dsn)
+		return fromURL(dsn)
 	case strings.HasPrefix(dsn, "odbc:"):
 		return parsePairs(strings.TrimPrefix(dsn, "odbc:"), '{', '}')
 	}
 	return parsePairs(dsn, '"', '"')
 }
 
-func parseSQLServerURL(dsn string) (map[string]string, bool) {
+func fromURL(dsn string) (map[string]string, bool) {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return nil, false
@@ -33,8 +35,8 @@ func parseSQLServerURL(dsn string) (map[string]string, bool) {
 	return p, true
 }
 
-// synonyms are other names that ADO has for what is looked at.
-var synonyms = map[string]string{
+// Synonyms are other names that ADO has for what is looked at.
+var Synonyms = map[string]string{
 	"initial catalog": "database", "data source": "server", "address": "server", "addr": "server", "network address": "server",
 }
 
@@ -52,7 +54,7 @@ func parsePairs(text string, opening, closing byte) (map[string]string, bool) {
 			return nil, false
 		}
 		key = strings.ToLower(strings.TrimSpace(key))
-		if other := synonyms[key]; other != "" {
+		if other := Synonyms[key]; other != "" {
 			key = other
 		}
 		p[key], text = value, left

@@ -1,0 +1,162 @@
+package readsplit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/internal/connstring"
+	"github.com/readsplit/readsplit/internal/dialect"
+	"github.com/readsplit/readsplit/retry"
+	"github.com/readsplit/readsplit/sqlclass"
+)
+
+// What is different on SQL Server, beside where a server is (engine_sqlserver.go).
+
+// engineOf asks a replica.
+func (rt *router) engineOf(r Replica) engine {
+	if rt.database == nil {
+		return nil
+	}
+	return rt.database.replica(r)
+}
+
+// tellsNames reports whether a name of several servers is found out about by the names
+// that answer, and not by the monitor.
+func tellsNames(d gorm.Dialector) bool { return d.Name() == "sqlserver" }
+
+// unlike reports a replica that is another kind of database than its primary, or whose
+// connections cannot be to a replica.
+func (rt *router) unlike(field string, r Replica) error {
+	if rt.database == nil || isNil(r.Dialector) {
+		return nil // reported elsewhere
+	}
+	if at := rt.database.dialect(); (at == sqlclass.SQLServer) != (r.Dialector.Name() == "sqlserver") {
+		return fmt.Errorf("readsplit: %s.Dialector (%q) is of dialect %q, and its primary is not: a replica is a copy of its primary; name one of the same kind", field, r.Name, r.Dialector.Name())
+	} else if at != sqlclass.SQLServer {
+		return nil
+	}
+	return intentOf(field+".Dialector", r.Name, r.Dialector, true)
+}
+
+// intentOf reports a DSN of SQL Server whose connections would not be where they are
+// meant to be: what the driver takes for no intent at all makes replicas of the primary,
+// without a word.
+func intentOf(field, name string, d gorm.Dialector, replica bool) error {
+	text := dialect.Field(d, "DSN")
+	if dialect.HasOwnPool(d) || !text.IsValid() || text.Kind() != reflect.String {
+		return nil // a pool of the application's: its DSN is not to be seen
+	}
+	if err := connstring.CheckIntent(text.String(), replica); err != nil {
+		return fmt.Errorf("readsplit: %s (%q): %w", field, name, err)
+	}
+	return nil
+}
+
+// fitsSQLServer reports what of a configuration does not work with SQL Server.
+func fitsSQLServer(db *gorm.DB, c Config) error {
+	if db.Dialector.Name() != "sqlserver" {
+		return nil
+	}
+	var errs []error
+	if c.FollowPrimary {
+		errs = append(errs, errors.New("readsplit: Config.FollowPrimary is true for SQL Server: there the listener of the availability group follows the primary; name the listener in the primary's DSN, and leave FollowPrimary out"))
+	}
+	if c.Settings != nil {
+		errs = append(errs, errors.New("readsplit: Config.Settings is set for SQL Server: settings work with postgres; leave it out"))
+	}
+	primary := db.Dialector
+	if !isNil(c.Primary) {
+		primary = c.Primary
+	}
+	errs = append(errs, intentOf("the primary's dialector", primaryName, primary, false))
+	return errors.Join(errs...)
+}
+
+// sqlServer validates Config.SQLServer.
+func (v *problems) sqlServer(c Config) {
+	if err := c.SQLServer.Validate(); err != nil {
+		v.add("Config.SQLServer.Marker: %w", err)
+	}
+}
+
+// stays returns until when whoever wrote now reads from the primary, whatever position a
+// replica shows; zero: the position decides.
+func (rt *router) stays(now time.Time) time.Time {
+	if rt.database == nil || !rt.database.sticky() {
+		return time.Time{}
+	}
+	return now.Add(rt.cfg.StickyWindow)
+}
+
+// optionsFor returns options for a transaction as the driver takes them. There is no
+// read-only transaction on SQL Server, and its driver refuses the option.
+func (rt *router) optionsFor(opts *sql.TxOptions) *sql.TxOptions {
+	if opts != nil && opts.ReadOnly && rt.dialect == sqlclass.SQLServer {
+		return &sql.TxOptions{Isolation: opts.Isolation}
+	}
+	return opts
+}
+
+// keepsSnapshot reports whether a transaction on a replica sees one state from its first
+// read on, whatever its level: a secondary of SQL Server runs every one as SNAPSHOT.
+func (rt *router) keepsSnapshot() bool { return rt.dialect == sqlclass.SQLServer }
+
+// wroteSince reports whether what a read must see was written after a time.
+func (rt *router) wroteSince(ctx context.Context, t time.Time) bool {
+	m := marksOf(ctx)
+	if m.session == nil {
+		return rt.process.load().LastWrite.After(t)
+	}
+	return m.session.ledgerOf(rt).claim.load().LastWrite.After(t) || rt.unscoped.load().LastWrite.After(t)
+}
+
+// judgedThere is judged for SQL Server, which has no catalogue that would have to be
+// asked: a function of the database's own can change nothing in it. What WriteFunctions
+// names is one that reaches out of it (CLR, an extended procedure), and what is no
+// function with a schema is not one of the database's own.
+func (rt *router) judgedThere(query string, info sqlclass.Info) sqlclass.Info {
+	cfg := &rt.cfg
+	if info.Class == sqlclass.Read && len(cfg.WriteFunctions) == 0 || info.Class != sqlclass.Read && info.Class != sqlclass.Unknown ||
+		info.Class == sqlclass.Unknown && !info.Flags.Has(sqlclass.UnlistedCalls) {
+		return info
+	}
+	reads := true
+	sqlclass.Functions(sqlclass.SQLServer, query, func(name string) bool {
+		name = strings.NewReplacer("[", "", "]", "", `"`, "").Replace(strings.ToLower(name))
+		switch {
+		case declares(cfg.WriteFunctions, name):
+			reads = false
+		case declares(cfg.ReadFunctions, name), strings.Contains(name, "."):
+		case !sqlclass.Harmless(sqlclass.SQLServer, name):
+			reads = false
+		}
+		return reads
+	})
+	switch {
+	case !reads:
+		info.Class = sqlclass.Unknown
+	case info.Class == sqlclass.Unknown:
+		info.Class, info.Flags = sqlclass.Read, info.Flags&^sqlclass.UnlistedCalls
+	}
+	return info
+}
+
+// declares reports whether a list of functions names one: with its schema, or without.
+func declares(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(declared string) bool {
+		declared = strings.NewReplacer("[", "", "]", "", `"`, "").Replace(strings.ToLower(declared))
+		return declared == name || !strings.Contains(declared, ".") && strings.HasSuffix(name, "."+declared)
+	})
+}
+
+// errDialTimeout ends the opening of a connection that does not end: a listener that
+// routes to itself is followed by the driver for ever.
+var errDialTimeout = fmt.Errorf("readsplit: no connection in %v: does the address answer, and does READ_ONLY_ROUTING_URL lead to a server, and not back to the listener? %w", dialTimeout, retry.ErrServerDead)

@@ -1,0 +1,320 @@
+package drivertest
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorm.io/driver/sqlserver"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/lsn"
+	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/testenv/tdsenv"
+)
+
+// What is no proof: while redo stands still, the columns that seem to say that a
+// secondary is current say so, and it does not have the row. Only last_commit_lsn tells.
+func TestUnsafeProofs(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	db := split(t, c, nil)
+	primary, secondary := pool(t, c.Primary().DSN()), pool(t, c.Replica(0).ReadOnlyDSN())
+	for what, inject := range map[string]func() (tdsenv.Undo, error){
+		"redo paused": func() (tdsenv.Undo, error) { return c.Replica(0).PauseRedo(limit(t)) },
+		"suspended":   func() (tdsenv.Undo, error) { return c.Replica(0).Suspend(limit(t)) },
+		"cut off":     func() (tdsenv.Undo, error) { return c.Replica(0).Cut(limit(t)) },
+	} {
+		undo, err := inject()
+		require.NoError(t, err)
+		ctx := session(t)
+		n := note{Text: what}
+		require.NoError(t, db.WithContext(ctx).Create(&n).Error)
+		one := func(on *sql.DB, query string, args ...any) (v any) {
+			require.NoError(t, on.QueryRowContext(limit(t), query, args...).Scan(&v), query)
+			return v
+		}
+		const of = " FROM sys.dm_hadr_database_replica_states WHERE database_id = DB_ID() AND is_local = 1"
+		token := one(primary, "SELECT last_commit_lsn"+of)
+		require.EqualValues(t, 0, one(secondary, "SELECT COUNT(*) FROM notes WHERE id = @p1", n.ID), "%s: the row is not there", what)
+		require.EqualValues(t, 0, one(secondary, "SELECT secondary_lag_seconds"+of), "%s: secondary_lag_seconds is no proof", what)
+		require.EqualValues(t, 0, one(secondary, "SELECT log_send_queue_size"+of), "%s: log_send_queue_size is no proof", what)
+		if what == "redo paused" {
+			hardened := position(t, one(secondary, "SELECT CONVERT(varchar(30), last_hardened_lsn)"+of))
+			require.GreaterOrEqual(t, hardened, position(t, one(primary, "SELECT CONVERT(varchar(30), last_commit_lsn)"+of)), "last_hardened_lsn is no proof")
+		} else {
+			require.EqualValues(t, 0, one(secondary, "SELECT redo_queue_size"+of), "%s: redo_queue_size is no proof", what)
+		}
+		require.NotEqual(t, token, one(secondary, "SELECT last_commit_lsn"+of))
+		// The session never misses it, whatever the window.
+		for end := time.Now().Add(window + window/2); time.Now().Before(end); {
+			var found int64
+			require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found).Error)
+			require.EqualValues(t, 1, found, what)
+		}
+		require.NoError(t, undo())
+		require.NoError(t, c.WaitCaughtUp(limit(t)))
+	}
+}
+
+func position(t *testing.T, v any) lsn.LSN {
+	t.Helper()
+	text, ok := v.(string)
+	require.True(t, ok, "%T", v)
+	at, err := lsn.ParseSQLServerLSN(text)
+	require.NoError(t, err)
+	return at
+}
+
+// A lag is measured against the primary: it grows while nothing arrives, whatever the
+// secondary says.
+func TestMaxLag(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	db := split(t, c, func(cfg *readsplit.Config) {
+		cfg.MaxLag, cfg.MaxSampleAge, cfg.StickyWindow = 2*time.Second, 20*time.Second, 30*time.Second
+	})
+	reader := session(t)
+	until(t, reader, db.DB, policy.ReasonCaughtUp)
+	undo, err := c.Replica(0).Suspend(limit(t))
+	require.NoError(t, err)
+	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "one"}).Error)
+	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagUnknown), "a secondary that is suspended proves nothing")
+	require.NoError(t, undo())
+	require.Equal(t, c.Replica(0).Name(), until(t, reader, db.DB, policy.ReasonCaughtUp))
+	_, err = c.Replica(0).PauseRedo(limit(t))
+	require.NoError(t, err)
+	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "two"}).Error)
+	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagging))
+}
+
+// After a change of primary a session's position is of another history, and what it wrote
+// is read from the new primary.
+func TestSessionsAfterFailover(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{})
+	db := split(t, c, nil)
+	ctx := session(t)
+	n := note{Text: "before"}
+	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
+	next := c.Replica(0)
+	require.NoError(t, c.WaitCaughtUp(limit(t)))
+	require.NoError(t, c.Failover(limit(t), next))
+	require.Eventually(t, func() bool {
+		var server string // a read whose connection to the old primary ends under it fails
+		tx := db.WithContext(ctx).Raw("SELECT @@SERVERNAME").Scan(&server)
+		d, _ := readsplit.DecisionOf(tx)
+		return tx.Error == nil && d.Reason == policy.ReasonOtherHistory && server == next.Name()
+	}, limitFor, tick)
+	var found int64
+	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found).Error)
+	require.EqualValues(t, 1, found)
+	require.EqualValues(t, 1, db.plugin.Status().OtherHistory)
+
+	// The replica that was promoted is not read from any more; the other one is.
+	after := note{Text: "after"}
+	require.Eventually(t, func() bool { return db.WithContext(ctx).Create(&after).Error == nil }, 30*time.Second, 5*time.Millisecond)
+	server := until(t, ctx, db.DB, policy.ReasonCaughtUp)
+	require.NotEqual(t, next.Name(), server)
+	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", after.ID).Count(&found).Error)
+	require.EqualValues(t, 1, found)
+}
+
+// Where the login may not see positions it is said once, and a replica is used by what is
+// stated of it.
+func TestNoPermission(t *testing.T) {
+	for what, stated := range map[string]time.Duration{"nothing stated": 0, "stated": 100 * time.Millisecond} {
+		t.Run(what, func(t *testing.T) {
+			c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+			for _, s := range c.Servers() {
+				_, err := s.DenyView(limit(t))
+				require.NoError(t, err)
+			}
+			db := split(t, c, func(cfg *readsplit.Config) {
+				cfg.Replicas[0].StatedLag = stated
+				cfg.MaxSampleAge, cfg.StickyWindow = 500*time.Millisecond, window
+			})
+			ctx := session(t)
+			n := note{Text: "mine"}
+			if stated == 0 {
+				until(t, ctx, db.DB, policy.ReasonNoPosition)
+				until(t, readsplit.AnyReplica(ctx), db.DB, policy.ReasonAnyReplica)
+			} else {
+				until(t, ctx, db.DB, policy.ReasonStatedLag)
+				began := time.Now()
+				require.NoError(t, db.WithContext(ctx).Create(&n).Error)
+				sticks(t, ctx, db.DB, began)
+				until(t, ctx, db.DB, policy.ReasonStatedLag)
+			}
+			said := 0
+			for _, line := range db.log.all() {
+				if strings.Contains(line, "SQL Server gives no positions (the login has no permission VIEW SERVER STATE") {
+					said++
+				}
+			}
+			require.Equal(t, 1, said, "%q", db.log.all())
+			st := db.plugin.Status()
+			require.True(t, st.Replicas[0].NoPosition)
+			const why = "the login has no permission VIEW SERVER STATE, from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE"
+			require.Equal(t, why, st.Replicas[0].NoPositionWhy)
+			require.Equal(t, why, st.Primary.NoPositionWhy)
+		})
+	}
+}
+
+// A replica that alone tells no position says why, until it tells one.
+func TestNoPermissionOnOne(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{})
+	_, err := c.Server("SQL3").DenyView(limit(t))
+	require.NoError(t, err)
+	db := split(t, c, nil)
+	require.Eventually(t, func() bool {
+		rs := db.plugin.Status().Replicas
+		return rs[0].Up && !rs[0].NoPosition && rs[1].NoPosition
+	}, limitFor, tick)
+	st := db.plugin.Status()
+	require.Empty(t, st.Primary.NoPositionWhy)
+	require.Empty(t, st.Replicas[0].NoPositionWhy)
+	require.Equal(t, "the login has no permission VIEW SERVER STATE, from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE", st.Replicas[1].NoPositionWhy)
+}
+
+// A marker table proves by itself what a replica shows: no window, no permission.
+func TestMarker(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	for _, s := range c.Servers() {
+		_, err := s.DenyView(limit(t))
+		require.NoError(t, err)
+	}
+	admin := pool(t, c.Primary().DSN())
+	_, err := admin.ExecContext(limit(t), lsn.SQLServerMarkerTable("dbo.marker"))
+	require.NoError(t, err)
+	db := split(t, c, func(cfg *readsplit.Config) { cfg.SQLServer.Marker = "dbo.marker" })
+	ctx := session(t)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
+	n := note{Text: "mine"}
+	undo, err := c.Replica(0).PauseRedo(limit(t))
+	require.NoError(t, err)
+	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
+	require.Equal(t, c.Primary().Name(), until(t, ctx, db.DB, policy.ReasonBehindSession))
+	require.NoError(t, undo())
+	require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
+	var found int64
+	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found).Error)
+	require.EqualValues(t, 1, found)
+	require.Empty(t, db.log.all())
+}
+
+// One name for several secondaries: the window alone, whether that was said or not.
+func TestListener(t *testing.T) {
+	for what, said := range map[string]bool{"said": true, "found out": false} {
+		t.Run(what, func(t *testing.T) {
+			c := tdsenv.Start(t, tdsenv.Config{})
+			db := split(t, c, func(cfg *readsplit.Config) {
+				cfg.Replicas = []readsplit.Replica{{
+					Name: "secondaries", Dialector: sqlserver.Open(c.Listener().ReadOnlyDSN()), Balanced: said, StatedLag: 100 * time.Millisecond,
+				}}
+				cfg.MaxSampleAge, cfg.StickyWindow = 500*time.Millisecond, window
+			})
+			ctx := session(t)
+			until(t, ctx, db.DB, policy.ReasonStatedLag)
+			began := time.Now()
+			require.NoError(t, db.WithContext(ctx).Create(&note{Text: "mine"}).Error)
+			sticks(t, ctx, db.DB, began)
+			until(t, ctx, db.DB, policy.ReasonStatedLag)
+			require.True(t, db.plugin.Status().Replicas[0].NoPosition)
+			require.Equal(t, "its name leads to several servers", db.plugin.Status().Replicas[0].NoPositionWhy)
+			require.False(t, db.plugin.Status().Replicas[0].Balanced)
+		})
+	}
+}
+
+// What the driver would take for no intent, without a word, is an error at the start.
+func TestIntent(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	open := func(primary, replica string) error {
+		db, err := gorm.Open(sqlserver.New(sqlserver.Config{Conn: pool(t, primary)}), &gorm.Config{Logger: logger.Discard})
+		require.NoError(t, err)
+		return db.Use(readsplit.New(readsplit.Config{Replicas: []readsplit.Replica{{Name: "SQL2", Dialector: sqlserver.Open(replica)}}}))
+	}
+	for _, intent := range []string{"readonly", "READONLY", "Readonly"} {
+		err := open(c.Primary().DSN(), c.Replica(0).DSN()+"&ApplicationIntent="+intent)
+		require.ErrorContains(t, err, `ApplicationIntent is "`+intent+`"`)
+		require.ErrorContains(t, err, "SQL2")
+		require.NotContains(t, err.Error(), c.Password())
+	}
+	require.ErrorContains(t, open(c.Primary().DSN(), c.Replica(0).DSN()), "add ApplicationIntent=ReadOnly")
+	require.ErrorContains(t, open(c.Primary().DSN(), c.Replica(0).ReadOnlyDSNFor("")), "names no database")
+}
+
+// A replica that takes writes is warned about, and never read from.
+func TestWritableReplica(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	db := split(t, c, func(cfg *readsplit.Config) {
+		cfg.Replicas = []readsplit.Replica{{Name: "SQL1 again", Dialector: sqlserver.Open(c.Primary().ReadOnlyDSN())}}
+	})
+	until(t, session(t), db.DB, policy.ReasonNotAStandby)
+	require.Eventually(t, func() bool {
+		for _, line := range db.log.all() {
+			if strings.Contains(line, "SQL1 again") && strings.Contains(line, "takes writes") {
+				return true
+			}
+		}
+		return false
+	}, 30*time.Second, 5*time.Millisecond)
+}
+
+// A secondary that dies, or freezes, costs nobody an error.
+func TestReplicaLost(t *testing.T) {
+	for what, inject := range map[string]func(*tdsenv.Server, context.Context) (tdsenv.Undo, error){
+		"killed": (*tdsenv.Server).Kill, "frozen": (*tdsenv.Server).Freeze,
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+			db := split(t, c, func(cfg *readsplit.Config) { cfg.SampleTimeout = 500 * time.Millisecond })
+			ctx := session(t)
+			until(t, ctx, db.DB, policy.ReasonCaughtUp)
+			undo, err := inject(c.Replica(0), limit(t))
+			require.NoError(t, err)
+			for range 20 {
+				server, _ := readBy(t, ctx, db.DB)
+				require.Equal(t, c.Primary().Name(), server)
+			}
+			require.NoError(t, undo())
+			require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
+		})
+	}
+}
+
+// A read-only transaction runs on a secondary, with a driver that knows no such thing.
+func TestReadOnlyTransaction(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	db := split(t, c, nil)
+	ctx := session(t)
+	until(t, ctx, db.DB, policy.ReasonCaughtUp)
+	var server string
+	var found int64
+	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Raw("SELECT @@SERVERNAME").Scan(&server).Error; err != nil {
+			return err
+		}
+		return tx.Model(&note{}).Count(&found).Error
+	}, &sql.TxOptions{ReadOnly: true}))
+	require.Equal(t, c.Replica(0).Name(), server)
+	// A secondary shows a transaction one state. What its session writes meanwhile is on
+	// the primary.
+	n := note{Text: "meanwhile"}
+	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Raw("SELECT @@SERVERNAME").Scan(&server).Error; err != nil {
+			return err
+		}
+		if err := db.WithContext(ctx).Create(&n).Error; err != nil {
+			return err
+		}
+		return tx.Model(&note{}).Where("id = ?", n.ID).Count(&found).Error
+	}, &sql.TxOptions{ReadOnly: true}))
+	require.Equal(t, c.Replica(0).Name(), server)
+	require.EqualValues(t, 1, found)
+}

@@ -1,0 +1,28 @@
+package tdsenv_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/readsplit/readsplit/testenv/tdsenv"
+)
+
+// A group of two, whose secondary takes over.
+func ExampleNew() {
+	ctx := context.Background()
+	group, err := tdsenv.New(ctx, tdsenv.Config{Nodes: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer group.Close(ctx)
+
+	fmt.Println("primary:", group.Primary())
+	if err := group.Failover(ctx, group.Replica(0)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("primary:", group.Primary())
+	// Output:
+	// primary: SQL1
+	// primary: SQL2
+}
