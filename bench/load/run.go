@@ -2,8 +2,8 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/readsplit/readsplit/bench/side"
@@ -26,52 +26,117 @@ type Row struct {
 	Slices  []Slice // one for each round
 }
 
-// Run measures, and calls each for what was measured of one mix with so many clients.
-func Run(ctx context.Context, c *testenv.Cluster, o Options, each func([]Row) error) (err error) {
-	var apps []*app
-	defer func() {
-		for _, a := range apps {
-			if e := a.close(); err == nil {
-				err = e
-			}
-		}
-	}()
-	for _, form := range Forms {
+// Bench is forms that are open over the same servers.
+type Bench struct {
+	cluster *testenv.Cluster
+	apps    []*app
+	next    int64 // id of the next client
+}
+
+// Open opens forms over a cluster. Close ends them.
+func Open(c *testenv.Cluster, forms []string) (*Bench, error) {
+	b := &Bench{cluster: c, next: 1}
+	for _, form := range forms {
 		a, err := open(form, c)
 		if err != nil {
-			return err
+			return nil, errors.Join(err, b.Close())
 		}
-		apps = append(apps, a)
+		b.apps = append(b.apps, a)
 	}
-	if err := apps[0].db.AutoMigrate(&Account{}); err != nil {
+	if err := b.apps[0].db.AutoMigrate(&Account{}); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	last := b.apps[0].db.Model(&Account{}).Select("coalesce(max(id), 0) + 1")
+	if err := last.Scan(&b.next).Error; err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Close ends the forms.
+func (b *Bench) Close() (err error) {
+	for _, a := range b.apps {
+		err = errors.Join(err, a.close())
+	}
+	return err
+}
+
+// Race is all forms under one mix with so many clients.
+type Race struct {
+	Rows    []Row
+	mix     Mix
+	bench   *Bench
+	clients [][]*client
+	round   int
+}
+
+// Race begins one: the clients' rows are there, and on all servers.
+func (b *Bench) Race(ctx context.Context, m Mix, n int) (*Race, error) {
+	r := &Race{mix: m, bench: b}
+	for _, a := range b.apps {
+		clients, err := a.clients(b.next, n)
+		if err != nil {
+			return nil, err
+		}
+		b.next += int64(n)
+		r.clients = append(r.clients, clients)
+		r.Rows = append(r.Rows, Row{Mix: m.Name, Clients: n, Form: a.form})
+	}
+	return r, b.cluster.WaitCaughtUp(ctx)
+}
+
+// Round runs a slice of each form, in turn.
+func (r *Race) Round(slice time.Duration) error {
+	n := len(r.Rows)
+	for k := range n {
+		if r.round%2 == 1 {
+			k = n - 1 - k
+		}
+		i := (r.round/2 + k) % n
+		s, err := r.bench.apps[i].slice(r.mix, r.clients[i], slice)
+		if err != nil {
+			return fmt.Errorf("load: %s, %d clients, %s: %w", r.mix.Name, r.Rows[i].Clients, r.Rows[i].Form, err)
+		}
+		r.Rows[i].Slices = append(r.Rows[i].Slices, s)
+	}
+	r.round++
+	return nil
+}
+
+// Warm runs a slice of each form that does not count: connections open, and servers fill
+// their caches.
+func (r *Race) Warm(slice time.Duration) error {
+	if err := r.Round(slice); err != nil {
 		return err
 	}
-	id := 1
+	for i := range r.Rows {
+		r.Rows[i].Slices = nil
+	}
+	return nil
+}
+
+// Run measures, and calls each for what was measured of one mix with so many clients.
+func Run(ctx context.Context, c *testenv.Cluster, o Options, each func([]Row) error) (err error) {
+	b, err := Open(c, Forms)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
 	for _, m := range o.Mixes {
 		for _, n := range o.Clients {
-			rows := make([]Row, len(apps))
-			clients := make([][]*client, len(apps))
-			for i, a := range apps {
-				rows[i] = Row{Mix: m.Name, Clients: n, Form: a.form}
-				if clients[i], err = a.newClients(id, n); err != nil {
-					return err
-				}
-				id += n
-			}
-			if err := c.WaitCaughtUp(ctx); err != nil {
+			r, err := b.Race(ctx, m, n)
+			if err != nil {
 				return err
 			}
-			for round := range o.Rounds {
-				for k := range apps {
-					i := (round + k) % len(apps)
-					s, err := apps[i].slice(m, clients[i], o.Slice)
-					if err != nil {
-						return fmt.Errorf("load: %s, %d clients, %s: %w", m.Name, n, apps[i].form, err)
-					}
-					rows[i].Slices = append(rows[i].Slices, s)
+			if err := r.Warm(o.Slice / 2); err != nil {
+				return err
+			}
+			for range o.Rounds {
+				if err := r.Round(o.Slice); err != nil {
+					return err
 				}
 			}
-			if err := each(rows); err != nil {
+			if err := each(r.Rows); err != nil {
 				return err
 			}
 		}
@@ -79,14 +144,17 @@ func Run(ctx context.Context, c *testenv.Cluster, o Options, each func([]Row) er
 	return nil
 }
 
-// Of returns a median over the slices.
-func (r Row) Of(value func(Slice) float64) float64 {
+// Values are numbers of the slices.
+func (r Row) Values(value func(Slice) float64) []float64 {
 	var values []float64
 	for _, s := range r.Slices {
 		values = append(values, value(s))
 	}
-	return side.Median(values)
+	return values
 }
+
+// Of returns a median over the slices.
+func (r Row) Of(value func(Slice) float64) float64 { return side.Median(r.Values(value)) }
 
 // Missed is how many reads did not show their client's newest write, in all slices.
 func (r Row) Missed() (n int) {
@@ -96,47 +164,5 @@ func (r Row) Missed() (n int) {
 	return n
 }
 
-// Result is the time of one operation by the slices, for ratios.
-func (r Row) Result() side.Result {
-	res := side.Result{Form: r.Form}
-	for _, s := range r.Slices {
-		res.Ns = append(res.Ns, float64(time.Second)/s.PerSecond)
-	}
-	return res
-}
-
-// TableHead is the head of the rows that Table writes.
-const TableHead = "| mix | clients | by | operations/s | x plain (quartiles) | read p50 | p99 | own read p50 | p99 | write p50 | p99 | on replicas | missed |\n|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-
-// Table writes rows of a table in Markdown; the first is what the others are compared with.
-func Table(w io.Writer, rows []Row) error {
-	for _, r := range rows {
-		// Throughput is the inverse of the time of an operation.
-		ratio, low, high := side.Ratio(rows[0].Result(), r.Result())
-		if _, err := fmt.Fprintf(w, "| %s | %d | %s | %.0f | %.2f (%.2f to %.2f) | %s | %s | %s | %s | %s | %s | %s | %d |\n",
-			r.Mix, r.Clients, r.Form, r.Of(func(s Slice) float64 { return s.PerSecond }), ratio, low, high,
-			r.ms(func(s Slice) time.Duration { return s.Reads.P50 }), r.ms(func(s Slice) time.Duration { return s.Reads.P99 }),
-			r.ms(func(s Slice) time.Duration { return s.Own.P50 }), r.ms(func(s Slice) time.Duration { return s.Own.P99 }),
-			r.ms(func(s Slice) time.Duration { return s.Writes.P50 }), r.ms(func(s Slice) time.Duration { return s.Writes.P99 }),
-			r.share(), r.Missed()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r Row) ms(of func(Slice) time.Duration) string {
-	v := r.Of(func(s Slice) float64 { return of(s).Seconds() * 1000 })
-	if v == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f ms", v)
-}
-
-func (r Row) share() string {
-	v := r.Of(func(s Slice) float64 { return s.OnReplicas })
-	if v < 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.1f %%", 100*v)
-}
+// PerSecond is the throughput of a slice.
+func PerSecond(s Slice) float64 { return s.PerSecond }

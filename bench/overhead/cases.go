@@ -34,6 +34,14 @@ var Cases = []Case{
 	}},
 }
 
+// ReadAfterWrite is a write and a read of what was written.
+var ReadAfterWrite = Case{"ReadAfterWrite", func(db *gorm.DB) error {
+	if err := db.Create(&Order{CustomerID: 7, Note: "blue"}).Error; err != nil {
+		return err
+	}
+	return db.First(&Order{}, 7).Error
+}}
+
 // Times returns an operation that runs c on o n times.
 func (c Case) Times(o *Opened) func(n int) {
 	return func(n int) {

@@ -1,9 +1,8 @@
 package overhead
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/readsplit/readsplit/bench/nullpg"
 	"github.com/readsplit/readsplit/bench/side"
@@ -23,56 +22,68 @@ func Setups(prepare bool) []Setup {
 	return setups
 }
 
-// Options say how much is measured.
-type Options struct {
-	Rounds int
-	Batch  time.Duration
-	Raw    io.Writer // gets the lines of benchstat; nil: nobody does
-}
-
-// Run measures every case in every setup and writes a table.
-func Run(w io.Writer, catalog nullpg.Catalog, o Options) error {
-	for _, prepare := range []bool{false, true} {
-		if _, err := fmt.Fprintf(w, "\n### PrepareStmt: %t\n\n%s", prepare, side.TableHead); err != nil {
-			return err
-		}
-		if err := run(w, catalog, o, prepare); err != nil {
-			return err
-		}
+// OfThree are the setups that are compared where one number has to do: three replicas, and
+// a session where there are sessions.
+func OfThree(prepare bool) []Setup {
+	return []Setup{
+		{Plugin: "plain", Prepare: prepare}, {Plugin: "dbresolver", Replicas: 3, Prepare: prepare},
+		{Plugin: "readsplit", Replicas: 3, Prepare: prepare, Session: true},
 	}
-	return nil
 }
 
-func run(w io.Writer, catalog nullpg.Catalog, o Options, prepare bool) (err error) {
+// With opens setups, runs f, and closes them.
+func With(setups []Setup, catalog nullpg.Catalog, f func([]*Opened) error) (err error) {
 	var opened []*Opened
 	defer func() {
-		for _, one := range opened {
-			if e := one.Close(); err == nil {
-				err = e
-			}
+		for _, o := range opened {
+			err = errors.Join(err, o.Close())
 		}
 	}()
-	for _, s := range Setups(prepare) {
-		one, err := Open(s, catalog)
+	for _, s := range setups {
+		o, err := Open(s, catalog)
 		if err != nil {
 			return err
 		}
-		opened = append(opened, one)
+		opened = append(opened, o)
 	}
-	for _, c := range Cases {
-		var forms []side.Form
-		for _, one := range opened {
-			forms = append(forms, side.Form{Name: one.Name(), Op: c.Times(one)})
-		}
-		results := side.Measure(forms, o.Rounds, o.Batch)
-		if err := side.Table(w, c.Name, results); err != nil {
-			return err
-		}
-		if o.Raw != nil {
-			if err := side.Benchstat(o.Raw, fmt.Sprintf("%s/prepare=%t", c.Name, prepare), results); err != nil {
-				return err
+	return f(opened)
+}
+
+// Forms are the ways to do c, for measuring.
+func (c Case) Forms(opened []*Opened) (forms []side.Form) {
+	for _, o := range opened {
+		forms = append(forms, side.Form{Name: o.Name(), Op: c.Times(o)})
+	}
+	return forms
+}
+
+// Measured is one case in every setup.
+type Measured struct {
+	Case    string
+	Prepare bool
+	Results []side.Result
+}
+
+// Name is how the case appears in tables.
+func (m Measured) Name() string {
+	if m.Prepare {
+		return m.Case + ", prepared"
+	}
+	return m.Case
+}
+
+// Run measures every case in every setup; measure says how much.
+func Run(catalog nullpg.Catalog, measure func([]side.Form) []side.Result) (all []Measured, err error) {
+	for _, prepare := range []bool{false, true} {
+		err := With(Setups(prepare), catalog, func(opened []*Opened) error {
+			for _, c := range Cases {
+				all = append(all, Measured{Case: c.Name, Prepare: prepare, Results: measure(c.Forms(opened))})
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("overhead: %w", err)
 		}
 	}
-	return nil
+	return all, nil
 }

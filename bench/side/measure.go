@@ -12,53 +12,86 @@ type Form struct {
 	Op   func(n int) // does it n times
 }
 
-// Result is what one form took.
+// Result is what one form took, a number for each round: of one operation.
 type Result struct {
-	Form   string
-	Ops    int       // of each round
-	Ns     []float64 // of each round, for one operation
-	Allocs float64   // for one operation, the median of the rounds
-	Bytes  float64
+	Form          string
+	Ops           int       // of a round
+	CPU           []float64 // ns of processor time of the process, its collector included
+	Wall          []float64 // ns
+	Allocs, Bytes []float64
 }
 
-// Measure runs rounds of all forms; a batch takes about the given time. It is to be
-// called from a goroutine that has the process to itself.
-func Measure(forms []Form, rounds int, batch time.Duration) []Result {
-	results := make([]Result, len(forms))
-	allocs, bytes := make([][]float64, len(forms)), make([][]float64, len(forms))
+// Meter measures forms side by side. It is to be used from one goroutine, which has the
+// process to itself.
+type Meter struct {
+	forms   []Form
+	results []Result
+	round   int
+}
+
+// New returns a meter whose batches take about the given time each.
+func New(forms []Form, batch time.Duration) *Meter {
+	m := &Meter{forms: forms, results: make([]Result, len(forms))}
 	for i, f := range forms {
-		results[i] = Result{Form: f.Name, Ops: calibrate(f.Op, batch)}
+		m.results[i] = Result{Form: f.Name, Ops: calibrate(f.Op, batch)}
 	}
-	for round := range rounds {
-		for k := range forms {
-			i := (round + k) % len(forms)
-			r := &results[i]
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			began := time.Now()
-			forms[i].Op(r.Ops)
-			took := time.Since(began)
-			runtime.ReadMemStats(&after)
-			n := float64(r.Ops)
-			r.Ns = append(r.Ns, float64(took.Nanoseconds())/n)
-			allocs[i] = append(allocs[i], float64(after.Mallocs-before.Mallocs)/n)
-			bytes[i] = append(bytes[i], float64(after.TotalAlloc-before.TotalAlloc)/n)
+	return m
+}
+
+// Fixed returns a meter whose batches are of so many operations.
+func Fixed(forms []Form, ops int) *Meter {
+	m := &Meter{forms: forms, results: make([]Result, len(forms))}
+	for i, f := range forms {
+		m.results[i] = Result{Form: f.Name, Ops: ops}
+	}
+	return m
+}
+
+// Measure runs rounds of all forms; a batch takes about the given time.
+func Measure(forms []Form, rounds int, batch time.Duration) []Result {
+	m := New(forms, batch)
+	m.Rounds(rounds)
+	return m.Results()
+}
+
+// Results is what was measured until now.
+func (m *Meter) Results() []Result { return m.results }
+
+// Rounds measures n more rounds. Each begins with another form, and every other one goes
+// through them backwards: what grows slower or faster meanwhile does so for all.
+func (m *Meter) Rounds(n int) {
+	for range n {
+		for k := range m.forms {
+			if m.round%2 == 1 {
+				k = len(m.forms) - 1 - k
+			}
+			m.batch((m.round/2 + k) % len(m.forms))
 		}
+		m.round++
 	}
-	for i := range results {
-		results[i].Allocs, results[i].Bytes = Median(allocs[i]), Median(bytes[i])
-	}
-	return results
+}
+
+func (m *Meter) batch(i int) {
+	r := &m.results[i]
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began, used := time.Now(), Processor()
+	m.forms[i].Op(r.Ops)
+	cpu, took := Processor()-used, time.Since(began)
+	runtime.ReadMemStats(&after)
+	n := float64(r.Ops)
+	r.CPU, r.Wall = append(r.CPU, float64(cpu.Nanoseconds())/n), append(r.Wall, float64(took.Nanoseconds())/n)
+	r.Allocs = append(r.Allocs, float64(after.Mallocs-before.Mallocs)/n)
+	r.Bytes = append(r.Bytes, float64(after.TotalAlloc-before.TotalAlloc)/n)
 }
 
 // calibrate returns how many operations take about as long as a batch is to.
 func calibrate(op func(int), batch time.Duration) int {
 	n := 1
 	for {
-		began := time.Now()
+		began := Processor()
 		op(n)
-		took := time.Since(began)
-		switch {
+		switch took := Processor() - began; {
 		case took >= batch/2:
 			return n
 		case took < batch/20:
@@ -69,26 +102,11 @@ func calibrate(op func(int), batch time.Duration) int {
 	}
 }
 
-// Ratio returns the median of the rounds' ratios of a to b, and their quartiles: a
-// round that was disturbed in the middle spoils one ratio and moves no median.
-func Ratio(a, b Result) (median, low, high float64) {
-	ratios := make([]float64, min(len(a.Ns), len(b.Ns)))
-	for i := range ratios {
-		ratios[i] = a.Ns[i] / b.Ns[i]
-	}
-	slices.Sort(ratios)
-	return quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)
-}
-
-// Median returns the middle of values; it sorts a copy.
-func Median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return quantile(sorted, 0.5)
-}
-
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
+// Least is the least of values: of allocations that is what an operation has, since what
+// else the process does meanwhile can only add to it.
+func Least(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+	return slices.Min(values)
 }

@@ -1,0 +1,77 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/readsplit/readsplit/bench/nullpg"
+	"github.com/readsplit/readsplit/bench/overhead"
+	"github.com/readsplit/readsplit/bench/side"
+)
+
+// Limits of a read over plain GORM: what dbresolver takes for it.
+const (
+	MostAllocs = 1
+	MostBytes  = 160
+)
+
+// reads are the cases that have budgets.
+var reads = map[string]string{"First": "first", "Find10": "find"}
+
+// Statements measures reads with three replicas and a session beside plain GORM and
+// dbresolver, over a driver that answers at once.
+func Statements(catalog nullpg.Catalog, o Options) (all []Line, err error) {
+	for _, prepare := range []bool{false, true} {
+		err := overhead.With(overhead.OfThree(prepare), catalog, func(opened []*overhead.Opened) error {
+			for _, c := range overhead.Cases {
+				name, ok := reads[c.Name]
+				if !ok {
+					continue
+				}
+				if prepare {
+					name += "_prepared"
+				}
+				lines, err := statement(name, side.New(c.Forms(opened), o.Batch), o)
+				if err != nil {
+					return err
+				}
+				all = append(all, lines...)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func statement(name string, m *side.Meter, o Options) ([]Line, error) {
+	const plain, resolver, ours = 0, 1, 2
+	r := m.Results()
+	spread, err := until(o.Statement, 1, func() error { m.Rounds(1); return nil }, func() side.Spread {
+		return side.Ratios(r[ours].CPU, r[resolver].CPU)
+	})
+	if err != nil {
+		return nil, err
+	}
+	allocs, bytes := More(r[plain], r[ours])
+	allocsThere, bytesThere := More(r[plain], r[resolver])
+	overPlain := side.Ratios(r[ours].CPU, r[plain].CPU)
+	return []Line{
+		{Name: name + "_allocs_over_plain", Measured: allocs, Limit: MostAllocs, Note: fmt.Sprintf("plain %.0f, dbresolver %+.0f", side.Least(r[plain].Allocs), allocsThere)},
+		{Name: name + "_bytes_over_plain", Measured: bytes, Limit: MostBytes, Note: fmt.Sprintf("plain %.0f B, dbresolver %+.0f", side.Least(r[plain].Bytes), bytesThere)},
+		{Name: name + "_ns_vs_dbresolver", Measured: spread.Median, Limit: 1, Note: fmt.Sprintf("processor time %s; %.0f ns, dbresolver %.0f, plain %.0f; over plain %.3g, dbresolver %.3g", spread,
+			side.Median(r[ours].CPU), side.Median(r[resolver].CPU), side.Median(r[plain].CPU), overPlain.Median, side.Ratios(r[resolver].CPU, r[plain].CPU).Median)},
+	}, nil
+}
+
+// More is what a form allocates more than plain GORM for one operation. Beside what is
+// measured, the process samples servers: the least of the rounds has least of that.
+func More(plain, form side.Result) (allocs, bytes float64) {
+	return math.Round(side.Least(form.Allocs) - side.Least(plain.Allocs)), math.Round(side.Least(form.Bytes) - side.Least(plain.Bytes))
+}
+
+// names puts what was measured of several things into a note.
+func names(parts []string) string { return strings.Join(parts, ", ") }
