@@ -18,6 +18,10 @@ WEBSHOP  ?=
 REGIONS ?=
 SCALE   ?=
 
+# For make bench and make budget: -short, -part overhead and others, see -help.
+BENCH  ?=
+BUDGET ?=
+
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
 
@@ -50,6 +54,9 @@ help:
 	@echo '                 (REGIONS="-only readsplit -for 5s" only prints; -away, -behind for other distances)'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
+	@echo 'make bench       what a statement costs beside plain GORM and dbresolver; makes docs/benchmarks.md (ten minutes)'
+	@echo '                 (BENCH="-part load" for one of overhead, parts, profile, load, budget; with -short it only prints)'
+	@echo 'make budget      what may be spent, against limits, in three minutes; fails if any is over (BUDGET=-short for a minute)'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -64,6 +71,7 @@ deps:
 .PHONY: test
 test: deps vet fmt
 	@scripts/test.sh $(PG) $(modules)
+	@READSPLIT_PG=$(PG) go test -count=1 -run Allocations ./bench
 
 .PHONY: vet
 vet:
@@ -141,6 +149,19 @@ regions: deps
 	@go run ./internal/regions -pg $(PG) -page docs/regions.md $(REGIONS)
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
+
+# Side by side with plain GORM and dbresolver (docs/benchmarks.md).
+.PHONY: bench budget allocations bin/bench/bench
+bin/bench/bench:
+	@go build -buildvcs=false -o bin/bench/bench ./bench
+bench: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -page docs/benchmarks.md $(BENCH)
+budget: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -part budget $(BUDGET)
+
+# The race detector has allocations of its own, and so they are counted without it.
+allocations: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -run Allocations ./bench
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels

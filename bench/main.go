@@ -1,11 +1,11 @@
 // Command bench measures readsplit beside plain GORM and dbresolver, side by side.
 //
-//	bench all        # everything; writes docs/benchmarks.md
-//	bench overhead   # over a driver that answers at once: what stands above a driver
-//	bench parts      # policies, balancers, classification, tokens, sessions, each alone
-//	bench profile    # where a statement allocates, and where it takes its time
-//	bench load       # over a real primary and two replicas: throughput and latencies
-//	bench budget     # what may be spent, against limits; exit status 1 if any is over
+//	bench                 # everything; with -page it writes docs/benchmarks.md
+//	bench -part overhead  # over a driver that answers at once: what stands above a driver
+//	bench -part parts     # policies, balancers, classification, tokens, sessions, each alone
+//	bench -part profile   # where a statement allocates, and where it takes its time
+//	bench -part load      # over a real primary and two replicas: throughput and latencies
+//	bench -part budget    # what may be spent, against limits; exit status 1 if any is over
 package main
 
 import (

@@ -16,11 +16,12 @@ type Options struct {
 	Slice     time.Duration // of the real servers
 	Batch     time.Duration // of everything else
 	Users     int           // that a process remembers
+	Clients   int           // that are many
 }
 
 // Defaults are measured in less than three minutes.
 func Defaults() Options {
-	return Options{Statement: 10 * time.Second, Servers: 24 * time.Second, Slice: 250 * time.Millisecond, Batch: 10 * time.Millisecond, Users: 1_000_000}
+	return Options{Statement: 10 * time.Second, Servers: 24 * time.Second, Slice: 250 * time.Millisecond, Batch: 10 * time.Millisecond, Users: 1_000_000, Clients: 64}
 }
 
 // Short divides times by n.

@@ -26,7 +26,7 @@ func Servers(ctx context.Context, c *testenv.Cluster, o Options) ([]Line, error)
 	for _, x := range []struct {
 		clients int
 		limit   float64
-	}{{1, 0.5}, {64, 2}} {
+	}{{1, 0.5}, {o.Clients, 2}} {
 		l, err := ownRead(ctx, c, o, x.clients, x.limit)
 		if err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ func race(ctx context.Context, c *testenv.Cluster, forms []string, m load.Mix, c
 	return r.Rows, s, err
 }
 
-// writeThroughput has 64 writers, who look at every 64th of their writes: somebody has to
+// writeThroughput has many writers, who look at every 64th of their writes: somebody has to
 // read, or the primary is never asked for its position.
 func writeThroughput(ctx context.Context, c *testenv.Cluster, o Options) (Line, error) {
 	perSecond := func(s load.Slice) float64 { return s.WritesPerSecond }
@@ -63,7 +63,7 @@ func writeThroughput(ctx context.Context, c *testenv.Cluster, o Options) (Line, 
 	}
 	const limit = 0.97
 	forms := []string{load.Plain, load.Session, load.ReadSplit}
-	rows, _, err := race(ctx, c, forms, load.Mix{Name: "writers", Writes: 1, Own: 1. / 64}, 64, o, limit, func(rows []load.Row) side.Spread {
+	rows, _, err := race(ctx, c, forms, load.Mix{Name: "writers", Writes: 1, Own: 1. / 64}, o.Clients, o, limit, func(rows []load.Row) side.Spread {
 		// Both have to be decided.
 		a, b := ratio(rows, 1), ratio(rows, 2)
 		if a.Decided(limit) {
@@ -81,12 +81,12 @@ func writeThroughput(ctx context.Context, c *testenv.Cluster, o Options) (Line, 
 	}
 	captures := func(i int) float64 { return rows[i].Of(func(s load.Slice) float64 { return s.Captures }) }
 	return Line{
-		Name: "write_throughput_64_vs_plain", Measured: min(a.Median, b.Median), Limit: limit, Bound: AtLeast,
+		Name: fmt.Sprintf("write_throughput_%d_vs_plain", o.Clients), Measured: min(a.Median, b.Median), Limit: limit, Bound: AtLeast,
 		Note: fmt.Sprintf("sessions: %s, %.0f captures/s, %.3g x plain's processor time; process-wide: %s, %.0f captures/s, %.3g x; plain %.0f writes/s", a, captures(1), cpu(1), b, captures(2), cpu(2), rows[0].Of(perSecond)),
 	}, nil
 }
 
-// primaryQueries counts at the primary what it has done for reads right after a write of 64
+// primaryQueries counts at the primary what it has done for reads right after a write of many
 // clients: statements and transactions that are no write, whoever sent them (reads that
 // fell back, captures, samples, connections, the server's own).
 func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Line, err error) {
@@ -103,10 +103,9 @@ func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Li
 	if err != nil {
 		return Line{}, err
 	}
-	const clients = 64
-	writes, reads := clients, 0 // each client's row was written
+	writes, reads := o.Clients, 0 // each client's row was written
 	var onReplicas float64
-	r, err := b.Race(ctx, load.Mix{Name: "read own write", Writes: 1, Own: 1}, clients)
+	r, err := b.Race(ctx, load.Mix{Name: "read own write", Writes: 1, Own: 1}, o.Clients)
 	if err == nil {
 		// Connections are opened once, and the more it reads the less they count.
 		for range 4 {
@@ -127,7 +126,7 @@ func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Li
 		return Line{}, err
 	}
 	return Line{
-		Name: "primary_queries_per_own_read_64", Measured: float64(after-before-int64(writes)) / float64(max(reads, 1)), Limit: 1, Bound: Below,
+		Name: fmt.Sprintf("primary_queries_per_own_read_%d", o.Clients), Measured: float64(after-before-int64(writes)) / float64(max(reads, 1)), Limit: 1, Bound: Below,
 		Note: fmt.Sprintf("the primary counted %d transactions (a statement alone is one) for %d writes and %d own reads, %.1f %% of which ran on replicas", after-before, writes, reads, 100*onReplicas),
 	}, nil
 }

@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/readsplit/readsplit/bench/nullpg"
@@ -56,8 +55,8 @@ func statement(name string, m *side.Meter, o Options) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	allocs, bytes := More(r[plain], r[ours])
-	allocsThere, bytesThere := More(r[plain], r[resolver])
+	allocs, bytes := side.More(r[plain], r[ours])
+	allocsThere, bytesThere := side.More(r[plain], r[resolver])
 	overPlain := side.Ratios(r[ours].CPU, r[plain].CPU)
 	return []Line{
 		{Name: name + "_allocs_over_plain", Measured: allocs, Limit: MostAllocs, Note: fmt.Sprintf("plain %.0f, dbresolver %+.0f", side.Least(r[plain].Allocs), allocsThere)},
@@ -65,12 +64,6 @@ func statement(name string, m *side.Meter, o Options) ([]Line, error) {
 		{Name: name + "_ns_vs_dbresolver", Measured: spread.Median, Limit: 1, Note: fmt.Sprintf("processor time %s; %.0f ns, dbresolver %.0f, plain %.0f; over plain %.3g, dbresolver %.3g", spread,
 			side.Median(r[ours].CPU), side.Median(r[resolver].CPU), side.Median(r[plain].CPU), overPlain.Median, side.Ratios(r[resolver].CPU, r[plain].CPU).Median)},
 	}, nil
-}
-
-// More is what a form allocates more than plain GORM for one operation. Beside what is
-// measured, the process samples servers: the least of the rounds has least of that.
-func More(plain, form side.Result) (allocs, bytes float64) {
-	return math.Round(side.Least(form.Allocs) - side.Least(plain.Allocs)), math.Round(side.Least(form.Bytes) - side.Least(plain.Bytes))
 }
 
 // names puts what was measured of several things into a note.

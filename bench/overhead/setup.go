@@ -109,7 +109,7 @@ func (o *Opened) split(servers *nullpg.Servers) error {
 	if o.Replicas == 0 {
 		return nil
 	}
-	for until := time.Now().Add(10 * time.Second); ; {
+	for until := time.Now().Add(time.Minute); ; {
 		tx := o.DB.First(&Order{})
 		d, ok := readsplit.DecisionOf(tx)
 		switch {

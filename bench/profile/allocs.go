@@ -69,18 +69,23 @@ func who(stack []uintptr) string {
 	}
 }
 
+// matters is false for what the process does beside the operation: it samples servers.
+func (s site) matters() bool {
+	return max(s.allocs, -s.allocs) >= 0.2 && !strings.Contains(s.name, "readsplit/bench") && !strings.Contains(s.name, "readsplit/testenv")
+}
+
 // added is what form allocates more than plain, the most first.
 func added(plain, form map[string]site) []site {
 	var all []site
 	for name := range maps.Keys(form) {
 		d := site{name, form[name].bytes - plain[name].bytes, form[name].allocs - plain[name].allocs}
-		if d.bytes >= 1 || d.bytes <= -1 {
+		if d.matters() {
 			all = append(all, d)
 		}
 	}
 	for name, s := range plain {
-		if _, ok := form[name]; !ok && s.bytes >= 1 {
-			all = append(all, site{name, -s.bytes, -s.allocs})
+		if d := (site{name, -s.bytes, -s.allocs}); d.matters() && form[name].name == "" {
+			all = append(all, d)
 		}
 	}
 	slices.SortFunc(all, func(a, b site) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.name, b.name)) })

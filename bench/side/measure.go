@@ -1,6 +1,7 @@
 package side
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -100,6 +101,13 @@ func calibrate(op func(int), batch time.Duration) int {
 			n *= 2
 		}
 	}
+}
+
+// More is what one form allocates more than another for one operation. Beside what is
+// measured, the process samples servers: the least of the rounds has least of that.
+func More(other, form Result) (allocs, bytes float64) {
+	more := func(a, b []float64) float64 { return math.Round(Least(b)-Least(a)) + 0 } // no -0
+	return more(other.Allocs, form.Allocs), more(other.Bytes, form.Bytes)
 }
 
 // Least is the least of values: of allocations that is what an operation has, since what

@@ -51,6 +51,14 @@ func SpreadOf(values []float64) Spread {
 	return s
 }
 
+// Interval is From and To for people.
+func (s Spread) Interval() string {
+	if math.IsInf(s.From, 0) || math.IsInf(s.To, 0) {
+		return "too few rounds"
+	}
+	return fmt.Sprintf("%.2f to %.2f", s.From, s.To)
+}
+
 // Decided says whether the median is known to be on one side of a limit.
 func (s Spread) Decided(limit float64) bool { return s.To <= limit || s.From > limit }
 

@@ -27,10 +27,11 @@ func Table(what string, results []Result) string {
 	var b strings.Builder
 	plain := results[0]
 	for _, r := range results {
+		allocs, bytes := More(plain, r)
 		ratio := Ratios(r.CPU, plain.CPU)
 		fmt.Fprintf(&b, "| %s | %s | %.2f us | %.2f (%.2f to %.2f) | %.0f | %+.0f | %.0f | %+.0f |\n", what, r.Form,
 			Median(r.CPU)/1000, ratio.Median, ratio.Low, ratio.High,
-			Least(r.Allocs), Least(r.Allocs)-Least(plain.Allocs), Least(r.Bytes), Least(r.Bytes)-Least(plain.Bytes))
+			Least(r.Allocs), allocs, Least(r.Bytes), bytes)
 	}
 	return b.String()
 }
