@@ -28,15 +28,11 @@ func TestAllocations(t *testing.T) {
 				name := overhead.Measured{Case: c.Name, Prepare: prepare}.Name()
 				may, ok := mayAllocate[name]
 				require.True(t, ok, name)
-				ops := 200
-				if raceEnabled {
-					ops = 20
-				}
-				m := side.Fixed(c.Forms(opened), ops)
+				m := side.Fixed(c.Forms(opened), 1)
 				allocs, bytes := 0.0, 0.0
 				// Servers are sampled meanwhile, which can only add: one round without is enough.
-				for range 10 {
-					m.Rounds(5)
+				for range 50 {
+					m.Count(5)
 					r := m.Results()
 					allocs, bytes = side.More(r[0], r[2])
 					if raceEnabled || allocs <= may.allocs && bytes <= may.bytes {

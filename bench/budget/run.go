@@ -21,7 +21,7 @@ type Options struct {
 
 // Defaults are measured in less than three minutes.
 func Defaults() Options {
-	return Options{Statement: 10 * time.Second, Servers: 24 * time.Second, Slice: 250 * time.Millisecond, Batch: 10 * time.Millisecond, Users: 1_000_000, Clients: 64}
+	return Options{Statement: 10 * time.Second, Servers: 24 * time.Second, Slice: 150 * time.Millisecond, Batch: 10 * time.Millisecond, Users: 1_000_000, Clients: 64}
 }
 
 // Short divides times by n.

@@ -3,7 +3,6 @@ package side
 import (
 	"math"
 	"runtime"
-	"slices"
 	"time"
 )
 
@@ -20,6 +19,10 @@ type Result struct {
 	CPU           []float64 // ns of processor time of the process, its collector included
 	Wall          []float64 // ns
 	Allocs, Bytes []float64
+
+	// LeastAllocs and LeastBytes are of the round with the least: the process samples
+	// servers beside what is measured, which can only add.
+	LeastAllocs, LeastBytes float64
 }
 
 // Meter measures forms side by side. It is to be used from one goroutine, which has the
@@ -32,9 +35,9 @@ type Meter struct {
 
 // New returns a meter whose batches take about the given time each.
 func New(forms []Form, batch time.Duration) *Meter {
-	m := &Meter{forms: forms, results: make([]Result, len(forms))}
+	m := Fixed(forms, 0)
 	for i, f := range forms {
-		m.results[i] = Result{Form: f.Name, Ops: calibrate(f.Op, batch)}
+		m.results[i].Ops = calibrate(f.Op, batch)
 	}
 	return m
 }
@@ -43,7 +46,7 @@ func New(forms []Form, batch time.Duration) *Meter {
 func Fixed(forms []Form, ops int) *Meter {
 	m := &Meter{forms: forms, results: make([]Result, len(forms))}
 	for i, f := range forms {
-		m.results[i] = Result{Form: f.Name, Ops: ops}
+		m.results[i] = Result{Form: f.Name, Ops: ops, LeastAllocs: math.Inf(1), LeastBytes: math.Inf(1)}
 	}
 	return m
 }
@@ -52,6 +55,7 @@ func Fixed(forms []Form, ops int) *Meter {
 func Measure(forms []Form, rounds int, batch time.Duration) []Result {
 	m := New(forms, batch)
 	m.Rounds(rounds)
+	m.Count(50)
 	return m.Results()
 }
 
@@ -82,8 +86,27 @@ func (m *Meter) batch(i int) {
 	runtime.ReadMemStats(&after)
 	n := float64(r.Ops)
 	r.CPU, r.Wall = append(r.CPU, float64(cpu.Nanoseconds())/n), append(r.Wall, float64(took.Nanoseconds())/n)
-	r.Allocs = append(r.Allocs, float64(after.Mallocs-before.Mallocs)/n)
-	r.Bytes = append(r.Bytes, float64(after.TotalAlloc-before.TotalAlloc)/n)
+	allocs, bytes := float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
+	r.Allocs, r.Bytes = append(r.Allocs, allocs), append(r.Bytes, bytes)
+	r.LeastAllocs, r.LeastBytes = min(r.LeastAllocs, allocs), min(r.LeastBytes, bytes)
+}
+
+// countOps are few enough that of many rounds some are undisturbed.
+const countOps = 40
+
+// Count runs short rounds for LeastAllocs and LeastBytes alone.
+func (m *Meter) Count(rounds int) {
+	for range rounds {
+		for i, f := range m.forms {
+			r := &m.results[i]
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			f.Op(countOps)
+			runtime.ReadMemStats(&after)
+			r.LeastAllocs = min(r.LeastAllocs, float64(after.Mallocs-before.Mallocs)/countOps)
+			r.LeastBytes = min(r.LeastBytes, float64(after.TotalAlloc-before.TotalAlloc)/countOps)
+		}
+	}
 }
 
 // calibrate returns how many operations take about as long as a batch is to.
@@ -103,18 +126,7 @@ func calibrate(op func(int), batch time.Duration) int {
 	}
 }
 
-// More is what one form allocates more than another for one operation. Beside what is
-// measured, the process samples servers: the least of the rounds has least of that.
+// More is what one form allocates more than another for one operation.
 func More(other, form Result) (allocs, bytes float64) {
-	more := func(a, b []float64) float64 { return math.Round(Least(b)-Least(a)) + 0 } // no -0
-	return more(other.Allocs, form.Allocs), more(other.Bytes, form.Bytes)
-}
-
-// Least is the least of values: of allocations that is what an operation has, since what
-// else the process does meanwhile can only add to it.
-func Least(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	return slices.Min(values)
+	return math.Round(form.LeastAllocs-other.LeastAllocs) + 0, math.Round(form.LeastBytes-other.LeastBytes) + 0 // no -0
 }

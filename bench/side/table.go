@@ -31,7 +31,7 @@ func Table(what string, results []Result) string {
 		ratio := Ratios(r.CPU, plain.CPU)
 		fmt.Fprintf(&b, "| %s | %s | %.2f us | %.2f (%.2f to %.2f) | %.0f | %+.0f | %.0f | %+.0f |\n", what, r.Form,
 			Median(r.CPU)/1000, ratio.Median, ratio.Low, ratio.High,
-			Least(r.Allocs), allocs, Least(r.Bytes), bytes)
+			r.LeastAllocs, allocs, r.LeastBytes, bytes)
 	}
 	return b.String()
 }
