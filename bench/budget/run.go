@@ -51,12 +51,12 @@ func Run(ctx context.Context, c *testenv.Cluster, catalog nullpg.Catalog, o Opti
 }
 
 // leastRounds are enough for an interval around a median.
-const leastRounds = 12
+const leastRounds = 16
 
 // until measures rounds until it is known on which side of its limit a median is, or the
 // time is over.
 func until(most time.Duration, limit float64, round func() error, spread func() side.Spread) (side.Spread, error) {
-	end := time.Now().Add(most)
+	end, look := time.Now().Add(most), leastRounds
 	for n := 1; ; n++ {
 		if err := round(); err != nil {
 			return side.Spread{}, err
@@ -64,8 +64,13 @@ func until(most time.Duration, limit float64, round func() error, spread func() 
 		if n < leastRounds {
 			continue
 		}
-		if s := spread(); s.Decided(limit) || time.Now().After(end) {
+		over := time.Now().After(end)
+		if n < look && !over {
+			continue
+		}
+		if s := spread(); s.Decided(limit) || over {
 			return s, nil
 		}
+		look *= 2 // every look is a chance to be wrong
 	}
 }

@@ -105,6 +105,7 @@ func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Li
 	}
 	writes, reads := o.Clients, 0 // each client's row was written
 	var onReplicas float64
+	var reasons string
 	r, err := b.Race(ctx, load.Mix{Name: "read own write", Writes: 1, Own: 1}, o.Clients)
 	if err == nil {
 		// Connections are opened once, and the more it reads the less they count.
@@ -116,7 +117,7 @@ func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Li
 		for _, s := range r.Rows[0].Slices {
 			writes, reads = writes+s.WritesDone, reads+s.OwnReads
 		}
-		onReplicas = r.Rows[0].Of(func(s load.Slice) float64 { return s.OnReplicas })
+		onReplicas, reasons = r.Rows[0].Of(func(s load.Slice) float64 { return s.OnReplicas }), b.Reasons(load.Session)
 	}
 	if err := errors.Join(err, b.Close()); err != nil {
 		return Line{}, err
@@ -127,7 +128,7 @@ func primaryQueries(ctx context.Context, c *testenv.Cluster, o Options) (line Li
 	}
 	return Line{
 		Name: fmt.Sprintf("primary_queries_per_own_read_%d", o.Clients), Measured: float64(after-before-int64(writes)) / float64(max(reads, 1)), Limit: 1, Bound: Below,
-		Note: fmt.Sprintf("the primary counted %d transactions (a statement alone is one) for %d writes and %d own reads, %.1f %% of which ran on replicas", after-before, writes, reads, 100*onReplicas),
+		Note: fmt.Sprintf("the primary counted %d transactions (a statement alone is one) for %d writes and %d own reads, %.1f %% of which ran on replicas; reasons: %s", after-before, writes, reads, 100*onReplicas, reasons),
 	}, nil
 }
 

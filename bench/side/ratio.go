@@ -13,6 +13,8 @@ type Spread struct {
 	Low, High float64 // quartiles
 	From, To  float64 // of the median, by order statistics
 	N         int
+
+	least, most float64 // the same with 99.7 %
 }
 
 // Ratios compares two rows of numbers round by round: a round that was disturbed in the
@@ -40,15 +42,23 @@ func each(a, b []float64, of func(a, b float64) float64) Spread {
 func SpreadOf(values []float64) Spread {
 	n := len(values)
 	if n == 0 {
-		return Spread{Median: math.NaN(), Low: math.NaN(), High: math.NaN(), From: math.Inf(-1), To: math.Inf(1)}
+		return Spread{Median: math.NaN(), Low: math.NaN(), High: math.NaN(), From: math.Inf(-1), To: math.Inf(1), least: math.Inf(-1), most: math.Inf(1)}
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	s := Spread{Median: quantile(sorted, 0.5), Low: quantile(sorted, 0.25), High: quantile(sorted, 0.75), From: math.Inf(-1), To: math.Inf(1), N: n}
-	// How many of n are below the median is binomial.
-	if k := int(math.Floor(float64(n)/2 - 0.98*math.Sqrt(float64(n)))); k >= 1 {
-		s.From, s.To = sorted[k-1], sorted[n-k]
-	}
+	s := Spread{Median: quantile(sorted, 0.5), Low: quantile(sorted, 0.25), High: quantile(sorted, 0.75), N: n}
+	s.From, s.To = between(sorted, 0.98)
+	s.least, s.most = between(sorted, 1.5)
 	return s
+}
+
+// between is where the median of a sample lies, by so many times the root of its size
+// (half of how many standard deviations): how many are below the median is binomial.
+func between(sorted []float64, roots float64) (from, to float64) {
+	n := len(sorted)
+	if k := int(math.Floor(float64(n)/2 - roots*math.Sqrt(float64(n)))); k >= 1 {
+		return sorted[k-1], sorted[n-k]
+	}
+	return math.Inf(-1), math.Inf(1)
 }
 
 // Interval is From and To for people.
@@ -59,8 +69,9 @@ func (s Spread) Interval() string {
 	return fmt.Sprintf("%.2f to %.2f", s.From, s.To)
 }
 
-// Decided says whether the median is known to be on one side of a limit.
-func (s Spread) Decided(limit float64) bool { return s.To <= limit || s.From > limit }
+// Decided says whether the median is known to be on one side of a limit. It is sure of it:
+// whoever looks again and again until something is decided is wrong more often.
+func (s Spread) Decided(limit float64) bool { return s.most <= limit || s.least > limit }
 
 func (s Spread) String() string {
 	return fmt.Sprintf("median %.4g, quartiles %.4g to %.4g, 95%% of the median %.4g to %.4g, of %d", s.Median, s.Low, s.High, s.From, s.To, s.N)

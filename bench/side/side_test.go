@@ -17,9 +17,9 @@ func TestSpread(t *testing.T) {
 	}
 	s := SpreadOf(values)
 	// Of 101 numbers the 41st and the 61st: the binomial of 101 halves is below 41 with 2.3 %.
-	assert.Equal(t, Spread{Median: 50, Low: 25, High: 75, From: 39, To: 61, N: 101}, s)
-	assert.True(t, s.Decided(61) && s.Decided(38))
-	assert.False(t, s.Decided(60) || s.Decided(39))
+	assert.Equal(t, Spread{Median: 50, Low: 25, High: 75, From: 39, To: 61, N: 101, least: 34, most: 66}, s)
+	assert.True(t, s.Decided(66) && s.Decided(33))
+	assert.False(t, s.Decided(65) || s.Decided(34))
 	assert.Equal(t, "39.00 to 61.00", s.Interval())
 
 	few := SpreadOf([]float64{2, 1, 4})
