@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,7 +100,7 @@ func written(t *testing.T, m report.Measured) {
 func wellFormed(svg []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(svg))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

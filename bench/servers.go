@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/readsplit/readsplit/bench/nullpg"
+	"github.com/readsplit/readsplit/bench/overhead"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -29,6 +30,9 @@ func start(ctx context.Context, version string) (*servers, error) {
 		return nil, errors.Join(err, cluster.Close(ctx))
 	}
 	db.SetMaxIdleConns(0) // budgets count connections
+	if _, err := db.ExecContext(ctx, overhead.CreateOwnFunction); err != nil {
+		return nil, errors.Join(err, db.Close(), cluster.Close(ctx))
+	}
 	return &servers{cluster: cluster, catalog: nullpg.Recorded(db), db: db}, nil
 }
 

@@ -54,10 +54,10 @@ func Parts(ctx context.Context, dsn string, o Options) (all []Line, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var alone, judged, encode, verify worst
+	var alone, encode, verify worst
 	for _, t := range texts {
 		alone.see(t.Name, t.Alone.CPU)
-		judged.see(t.Name, t.Judged.CPU)
+		alone.parts = append(alone.parts, fmt.Sprintf("with the catalogue %.4g", t.Judged.CPU))
 	}
 	tokens, err := parts.Tokens(measure)
 	if err != nil {
@@ -73,7 +73,6 @@ func Parts(ctx context.Context, dsn string, o Options) (all []Line, err error) {
 	}
 	return append(all,
 		alone.line("classify_ns", 1000, "by the text, ns"),
-		judged.line("classify_known_ns", 1000, "by the text and what is kept of the catalogue, ns"),
 		encode.line("token_encode_ns", 2000, "signed, ns"),
 		verify.line("token_verify_ns", 2000, "signed, ns"),
 		Line{Name: "session_bytes", Measured: held, Limit: 100, Note: fmt.Sprintf("of each of %d users whom a process remembers", o.Users)},

@@ -35,6 +35,7 @@ func (o Options) Short(n int) Options {
 func Run(ctx context.Context, c *testenv.Cluster, catalog nullpg.Catalog, o Options, each func(Line)) error {
 	for _, part := range []func() ([]Line, error){
 		func() ([]Line, error) { return Statements(catalog, o) },
+		func() ([]Line, error) { return Known(catalog, o) },
 		func() ([]Line, error) { return Parts(ctx, c.Primary().DSN(), o) },
 		func() ([]Line, error) { return Goroutines(catalog, o) },
 		func() ([]Line, error) { return Servers(ctx, c, o) },

@@ -67,5 +67,26 @@ func statement(name string, m *side.Meter, o Options) ([]Line, error) {
 	}, nil
 }
 
+// Known measures what a text takes that the plugin has seen before: how much longer a long
+// one takes than a short one, less what that is by plain GORM.
+func Known(catalog nullpg.Catalog, o Options) (all []Line, err error) {
+	err = overhead.With(overhead.OfThree(false), catalog, func(opened []*overhead.Opened) error {
+		opened = []*overhead.Opened{opened[0], opened[2]}
+		m := side.New(append(overhead.ShortText.Forms(opened), overhead.LongText.Forms(opened)...), o.Batch/2)
+		const limit = 1000
+		r := m.Results()
+		s, err := until(o.Statement, limit, func() error { m.Rounds(1); return nil }, func() side.Spread {
+			var more []float64
+			for i := range r[0].CPU {
+				more = append(more, r[3].CPU[i]-r[1].CPU[i]-(r[2].CPU[i]-r[0].CPU[i]))
+			}
+			return side.SpreadOf(more)
+		})
+		all = []Line{{Name: "classify_known_ns", Measured: s.Median, Limit: limit, Note: "a long text more than a short one, less what that is by plain GORM, ns: " + s.String()}}
+		return err
+	})
+	return all, err
+}
+
 // names puts what was measured of several things into a note.
 func names(parts []string) string { return strings.Join(parts, ", ") }

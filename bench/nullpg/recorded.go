@@ -7,7 +7,7 @@ import (
 )
 
 // Recorded answers with what a real server has answered: each query goes there once.
-func Recorded(real *sql.DB) Catalog {
+func Recorded(db *sql.DB) Catalog {
 	var mu sync.Mutex
 	known := make(map[string]Answer)
 	return func(query string) (Answer, error) {
@@ -16,7 +16,7 @@ func Recorded(real *sql.DB) Catalog {
 		if a, ok := known[query]; ok {
 			return a, nil
 		}
-		a, err := record(real, query)
+		a, err := record(db, query)
 		if err == nil {
 			known[query] = a
 		}
@@ -24,8 +24,8 @@ func Recorded(real *sql.DB) Catalog {
 	}
 }
 
-func record(real *sql.DB, query string) (a Answer, err error) {
-	rows, err := real.Query(query)
+func record(db *sql.DB, query string) (a Answer, err error) {
+	rows, err := db.Query(query)
 	if err != nil {
 		return Answer{}, err
 	}

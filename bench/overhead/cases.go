@@ -34,6 +34,28 @@ var Cases = []Case{
 	}},
 }
 
+// ShortText and LongText are the same but for their texts: what the longer one takes more
+// is what it takes to find out that it is a read. It calls functions of the server and,
+// [OwnFunction], of the application.
+var (
+	ShortText = raw("ShortText", "SELECT id, customer_id, note FROM orders WHERE id = ?")
+	LongText  = raw("LongText", "SELECT id, customer_id, note FROM orders WHERE id = ? AND upper(note) <> lower(note) AND "+OwnFunction+"(customer_id) >= 0 "+
+		"AND date_trunc('day', now()) <= now() + interval '30 days' AND coalesce(note, '') LIKE 'two%' ORDER BY coalesce(id, 0)")
+)
+
+// OwnFunction is what CreateOwnFunction makes.
+const OwnFunction = "bench_total"
+
+// CreateOwnFunction makes a function that only reads, as the database's catalogue says.
+const CreateOwnFunction = "CREATE OR REPLACE FUNCTION " + OwnFunction + "(bigint) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT $1'"
+
+func raw(name, text string) Case {
+	return Case{name, func(db *gorm.DB) error {
+		var order Order
+		return db.Raw(text, 7).Scan(&order).Error
+	}}
+}
+
 // ReadAfterWrite is a write and a read of what was written.
 var ReadAfterWrite = Case{"ReadAfterWrite", func(db *gorm.DB) error {
 	if err := db.Create(&Order{CustomerID: 7, Note: "blue"}).Error; err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/readsplit/readsplit/bench/overhead"
 	"github.com/readsplit/readsplit/bench/side"
 	"github.com/readsplit/readsplit/catalog"
 	"github.com/readsplit/readsplit/sqlclass"
@@ -28,7 +29,7 @@ var texts = []Text{
 // Texts measures classification, with the catalogue of a real database: what it says was
 // asked once, and is kept.
 func Texts(ctx context.Context, db *sql.DB, m Measure) ([]Text, error) {
-	if _, err := db.ExecContext(ctx, "CREATE OR REPLACE FUNCTION bench_total(bigint) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT $1'"); err != nil {
+	if _, err := db.ExecContext(ctx, overhead.CreateOwnFunction); err != nil {
 		return nil, err
 	}
 	c, err := catalog.New(catalog.Config{DB: db, Every: -1})

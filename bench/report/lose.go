@@ -102,7 +102,7 @@ func servers(all [][]load.Row) (lost []string) {
 			if what == nil {
 				continue
 			}
-			line := fmt.Sprintf("%s, %d clients, %s: %s", ours.Mix, ours.Clients, other.Form, strings.Join(what, "; "))
+			line := fmt.Sprintf("%s, clients: %d, %s: %s", ours.Mix, ours.Clients, other.Form, strings.Join(what, "; "))
 			if n := other.Missed(); n > 0 {
 				line += fmt.Sprintf(". It did not show %d writes to those who had made them", n)
 			}

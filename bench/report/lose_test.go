@@ -43,8 +43,8 @@ func TestLose(t *testing.T) {
 	})
 	assert.Contains(t, said, "| First | 1.20 (1.20 to 1.20) | 1.32 | +0 | +200 | we lose: time, bytes |")
 	assert.Contains(t, said, "| First, prepared | 0.91 (0.91 to 0.91) | 1.00 | -1 | -60 | no loss |")
-	assert.Contains(t, said, "- read own write, 8 clients, plain: p50 of own reads +1.90 ms (2.00 beside 0.10)\n")
-	assert.Contains(t, said, "- read own write, 8 clients, dbresolver: 0.67 x its throughput (0.67 to 0.67); p50 of own reads +1.00 ms (2.00 beside 1.00). It did not show 30 writes to those who had made them\n")
+	assert.Contains(t, said, "- read own write, clients: 8, plain: p50 of own reads +1.90 ms (2.00 beside 0.10)\n")
+	assert.Contains(t, said, "- read own write, clients: 8, dbresolver: 0.67 x its throughput (0.67 to 0.67); p50 of own reads +1.00 ms (2.00 beside 1.00). It did not show 30 writes to those who had made them\n")
 	assert.NotContains(t, said, "readsplit: ", "two forms of ours are not compared")
 	assert.Contains(t, said, "Budgets that are over: `missed measured=2 limit=1 over`.")
 }

@@ -23,19 +23,19 @@ func TestSpread(t *testing.T) {
 	assert.Equal(t, "39.00 to 61.00", s.Interval())
 
 	few := SpreadOf([]float64{2, 1, 4})
-	assert.Equal(t, 2.0, few.Median)
+	assert.InDelta(t, 2.0, few.Median, 1e-9)
 	assert.False(t, few.Decided(1e9), "of three nobody knows")
 	assert.Equal(t, "too few rounds", few.Interval())
 	assert.True(t, math.IsNaN(SpreadOf(nil).Median))
-	assert.Equal(t, 2.5, Median([]float64{4, 1, 2, 3}))
+	assert.InDelta(t, 2.5, Median([]float64{4, 1, 2, 3}), 1e-9)
 }
 
 func TestRatiosAreOfRounds(t *testing.T) {
 	// The machine was three times as slow from the third round on: the ratio stays.
 	a, b := []float64{2, 2, 6, 6, 6}, []float64{1, 1, 3, 3, 3}
-	assert.Equal(t, 2.0, Ratios(a, b).Median)
-	assert.Equal(t, 2.0, Ratios(a, b).High)
-	assert.Equal(t, 3.0, Differences(a, b).Median)
+	assert.InDelta(t, 2.0, Ratios(a, b).Median, 1e-9)
+	assert.InDelta(t, 2.0, Ratios(a, b).High, 1e-9)
+	assert.InDelta(t, 3.0, Differences(a, b).Median, 1e-9)
 	assert.Equal(t, 2, Ratios([]float64{1, 1, 1}, []float64{0, 2, 2}).N, "a slice in which nothing ended")
 }
 
@@ -67,8 +67,8 @@ func TestMeterCounts(t *testing.T) {
 	}}}, 5, time.Millisecond)[0]
 	require.Positive(t, r.Ops)
 	allocs, bytes := More(Result{}, r)
-	assert.Equal(t, 1.0, allocs)
-	assert.Equal(t, 1024.0, bytes)
+	assert.InDelta(t, 1.0, allocs, 1e-9)
+	assert.InDelta(t, 1024.0, bytes, 1e-9)
 	assert.Positive(t, Median(r.CPU))
 	alone := MeasureAlone(func(n int) {
 		for range n {
