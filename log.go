@@ -10,9 +10,11 @@ import (
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
 func logTo(db *gorm.DB) func(monitor.Change) {
+	// The dialector is replaced while monitors already tell of changes.
+	dialect := db.Dialector.Name()
 	return func(c monitor.Change) {
 		ctx := context.Background()
-		if db.Dialector.Name() == "sqlserver" {
+		if dialect == "sqlserver" {
 			if text := saidOfSQLServer(c); text != "" {
 				db.Logger.Warn(ctx, "%s", text)
 				return
