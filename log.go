@@ -10,11 +10,10 @@ import (
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
 func logTo(db *gorm.DB) func(monitor.Change) {
-	// The dialector is replaced while monitors already tell of changes.
-	dialect := db.Dialector.Name()
+	sqlServer := db.Dialector.Name() == "sqlserver" // Use replaces the dialector while servers are watched already
 	return func(c monitor.Change) {
 		ctx := context.Background()
-		if dialect == "sqlserver" {
+		if sqlServer {
 			if text := saidOfSQLServer(c); text != "" {
 				db.Logger.Warn(ctx, "%s", text)
 				return

@@ -93,6 +93,7 @@ var imports = map[string][]string{
 	"internal/connstring": {},
 	// A DNS server for tests.
 	"internal/dnsdouble": {},
+	"internal/heldup":    {},
 	// Tests alone, of everything from outside.
 	"internal/corpus": {},
 	"internal/repo":   {},
