@@ -37,7 +37,7 @@ type Parts struct {
 	SessionBytes float64
 }
 
-//go:embed page.md
+//go:embed page.tmpl
 var text string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
