@@ -19,6 +19,10 @@ REGIONS ?=
 SCALE   ?=
 SHARE   ?=
 
+# For make bench and make budget: -short, -part overhead and others, see -help.
+BENCH  ?=
+BUDGET ?=
+
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
 # For make conflicts: -report 60s -delay 30s.
@@ -62,7 +66,11 @@ help:
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
 	@echo 'make share       how many reads replicas serve, by what is written and how far they are behind; makes docs/share.md'
 	@echo '                 (SHARE=-short only prints, in ten seconds; SHARE="-writes 500 -behind 2ms" for one line)'
+	@echo 'make bench       what a statement costs beside plain GORM and dbresolver; makes docs/benchmarks.md (ten minutes)'
+	@echo '                 (BENCH="-part load" for one of overhead, parts, profile, load, budget; with -short it only prints)'
+	@echo 'make budget      what may be spent, against limits, in three minutes; fails if any is over (BUDGET=-short for a minute)'
 	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
+	@echo 'make allocations what a statement allocates beside plain GORM: a test without the race detector'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -173,6 +181,19 @@ ifeq ($(SHARE),)
 	@READSPLIT_SHARE_PAGE=docs/share.md go test -count=1 -run '^TestShareOnPaper$$' .
 endif
 	@go run ./internal/share -pg $(PG) -page docs/share.md $(SHARE)
+
+# Side by side with plain GORM and dbresolver (docs/benchmarks.md).
+.PHONY: bench budget allocations bin/bench/bench
+bin/bench/bench:
+	@go build -buildvcs=false -o bin/bench/bench ./bench
+bench: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -page docs/benchmarks.md $(BENCH)
+budget: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -part budget $(BUDGET)
+
+# The race detector has allocations of its own, and so they are counted without it.
+allocations: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -run Allocations ./bench
 
 # Reports on replicas and hot standby conflicts (docs/conflicts.md).
 .PHONY: conflicts
