@@ -33,7 +33,7 @@ func tests() []test {
 		{"what each server is sent", []int{13}, []capability{watching}, nil, testWrongServer},
 		{"errors by their number", []int{23, 24}, []capability{failing}, nil, testErrors},
 		{"nothing is run again inside of a transaction", []int{20}, []capability{failing}, nil, testNoRetryInside},
-		{"errors in the middle of the rows", []int{21}, []capability{failing}, nil, testLateErrors},
+		{"errors in the middle of the rows", []int{21, 22}, []capability{failing}, nil, testLateErrors},
 		{"a schema that is not there yet", nil, []capability{pausing}, nil, testSchemaBehind},
 		{"a replica that takes writes", nil, nil, nil, testWritableReplica},
 		{"severed connections", []int{20}, []capability{severing}, nil, testSevered},

@@ -30,7 +30,7 @@ func testHandles(t *testing.T, s *suite) {
 
 		early := d.early.WithContext(newSession())
 		require.Equal(t, policy.ReasonWrite, reason(t, early.Exec("UPDATE "+booksTable+" SET copies = 5 WHERE title = ?", "three")))
-		d.reads(t, early, true, three...)
+		d.own(t, early, three...)
 
 		pool, err := d.DB.DB()
 		require.NoError(t, err)
@@ -50,7 +50,7 @@ func testHandles(t *testing.T, s *suite) {
 			require.Equal(t, s.primary(), d.who(t, tx))
 			return tx.Create(&book{Title: "five", AuthorID: s.ann}).Error
 		}))
-		d.reads(t, nested, true, "one", "two", "three", "four", "five")
+		d.own(t, nested, "one", "two", "three", "four", "five")
 
 		// A statement that cannot be prepared is an error, and no panic.
 		var none int
@@ -195,7 +195,7 @@ func testLookBeforeWriting(t *testing.T, s *suite) {
 		require.Equal(t, policy.ReasonReadToWrite, reason(t, tx))
 		require.NotZero(t, two.ID)
 		require.NoError(t, db.Where(book{Title: "two"}).Assign(book{AuthorID: s.bea}).FirstOrCreate(&book{}).Error)
-		d.reads(t, db, true, "one", "two")
+		d.own(t, db, "one", "two")
 	})
 }
 

@@ -87,8 +87,8 @@ func testMarks(t *testing.T, s *suite) {
 		d.reads(t, d.WithContext(readsplit.Fresh(not)), true, both...)
 		d.reads(t, d.WithContext(readsplit.UseReplica(readsplit.Fresh(not))), false, s.onReplicas()...)
 		d.reads(t, d.WithContext(readsplit.AtMost(not, 0)), true, both...)
-		d.reads(t, d.WithContext(did), true, both...)
-		d.reads(t, d.WithContext(readsplit.Stale(did)), true, both...)
+		d.own(t, d.WithContext(did), both...)
+		d.own(t, d.WithContext(readsplit.Stale(did)), both...)
 		d.reads(t, d.WithContext(readsplit.AnyReplica(did)), false, s.onReplicas()...)
 	})
 	prefers := s.open(t, atOnce, config(func(c *readsplit.Config) { c.Default = readsplit.PreferPrimary }))
@@ -113,7 +113,7 @@ func testBounds(t *testing.T, s *suite) {
 		if how.atMost > 0 {
 			ctx = readsplit.AtMost(ctx, how.atMost)
 		}
-		d.reads(t, d.WithContext(ctx), true, "one", "two")
+		d.own(t, d.WithContext(ctx), "one", "two")
 	}
 	d.reads(t, d.WithContext(readsplit.Stale(newSession())), false, s.onReplicas()...)
 }
@@ -131,7 +131,7 @@ func testSuspended(t *testing.T, s *suite) {
 	s.add(t, "two")
 	reader := d.session()
 	until(t, func() bool { return d.who(t, reader) == s.primary() }, "the primary to serve")
-	d.reads(t, reader, true, "one", "two")
+	d.own(t, reader, "one", "two")
 	for _, undo := range undos {
 		require.NoError(t, undo())
 	}

@@ -135,7 +135,7 @@ func (s *suite) behind(t *testing.T) {
 	}
 }
 
-// has is how many books a replica shows after behind.
+// onReplicas are the books that a replica shows after behind.
 func (s *suite) onReplicas() []string {
 	if s.b.Faults.has(pausing) {
 		return []string{"one"}
@@ -176,7 +176,7 @@ func (s *suite) open(t *testing.T, options ...option) *open {
 	o.gorm.Logger = d.log
 	o.config = readsplit.Config{
 		SampleTimeout: 10 * time.Second, MaxSampleAge: 20 * time.Second, MaxLag: readsplit.Off,
-		StickyWindow: window, SampleEvery: 20 * time.Millisecond, MaxWait: 50 * time.Millisecond,
+		StickyWindow: window, SampleEvery: 50 * time.Millisecond, MaxWait: 50 * time.Millisecond,
 	}
 	for _, name := range s.replicas() {
 		o.config.Replicas = append(o.config.Replicas, readsplit.Replica{Name: name, Dialector: s.b.Replica(name)})
@@ -254,18 +254,35 @@ func (s *suite) isReplica(server string) bool { return slices.Contains(s.replica
 // reads requires that a read of all books is served there, and finds what is there.
 func (d *open) reads(t *testing.T, db *gorm.DB, onPrimary bool, titles ...string) {
 	t.Helper()
+	server := d.lists(t, db, titles)
+	require.Equal(t, onPrimary, server == d.s.primary(), "%s served", server)
+}
+
+// own requires that whoever wrote the books sees them. On replicas that stand still they are
+// not; others may have them, and serve as soon as that is proven.
+func (d *open) own(t *testing.T, db *gorm.DB, titles ...string) {
+	t.Helper()
+	server := d.lists(t, db, titles)
+	if d.s.b.Faults.has(pausing) {
+		require.Equal(t, d.s.primary(), server)
+	}
+}
+
+// lists requires that these are the books, and returns who says so. The decision says the same.
+func (d *open) lists(t *testing.T, db *gorm.DB, titles []string) (server string) {
+	t.Helper()
 	var books []servedBook
 	tx := db.Session(&gorm.Session{NewDB: true}).Select("*, " + d.s.by()).Order("id").Find(&books)
 	require.NoError(t, tx.Error)
 	var found []string
 	for _, b := range books {
-		found = append(found, b.Title)
-		require.Equal(t, onPrimary, b.Server == d.s.primary(), "%s served", b.Server)
+		found, server = append(found, b.Title), b.Server
 	}
 	require.Equal(t, titles, found)
 	decided, ok := readsplit.DecisionOf(tx)
 	require.True(t, ok)
-	require.Equal(t, !onPrimary, decided.Replica, "%v", decided)
+	require.Equal(t, server != d.s.primary(), decided.Replica, "%s served: %v", server, decided)
+	return server
 }
 
 // reason is why the statement of a handle ran where it ran.
@@ -301,6 +318,13 @@ func (s *suite) modes(t *testing.T, run func(t *testing.T, d *open), options ...
 			})
 		}
 	}
+}
+
+// oneMode runs in one mode what differs in none.
+func (s *suite) oneMode(t *testing.T, run func(t *testing.T, d *open), options ...option) {
+	t.Helper()
+	s.begin(t)
+	run(t, s.open(t, options...))
 }
 
 // until waits for what has no event to wait for.

@@ -62,7 +62,7 @@ func (s *suite) sent(t *testing.T, do func()) (statements []string) {
 // Servers are asked themselves: no replica is sent a write, whatever is done, each statement is
 // sent to one server, and the one that the decision names.
 func testWrongServer(t *testing.T, s *suite) {
-	s.modes(t, func(t *testing.T, d *open) {
+	s.oneMode(t, func(t *testing.T, d *open) {
 		stop := s.watch(t)
 		counted := map[string]int{}
 		count := func(db *gorm.DB) {

@@ -196,7 +196,7 @@ func testWrites(t *testing.T, s *suite) {
 				db := d.session()
 				require.NoError(t, w.write(s, db))
 				require.Equal(t, w.then, s.titles(t))
-				d.reads(t, db, true, w.then...)
+				d.own(t, db, w.then...)
 			})
 		}
 		s.rewind(t)
@@ -213,9 +213,9 @@ func testProcess(t *testing.T, s *suite) {
 		until(t, func() bool { return d.who(t, d.DB) != s.primary() }, "reads without a session to leave the primary")
 		s.behind(t)
 		require.NoError(t, d.Create(&book{Title: "three", AuthorID: s.ann}).Error)
-		d.reads(t, d.DB, true, three...)
-		d.reads(t, d.early, true, three...)
-		d.reads(t, d.WithContext(context.Background()).Session(&gorm.Session{NewDB: true}), true, three...)
+		d.own(t, d.DB, three...)
+		d.own(t, d.early, three...)
+		d.own(t, d.WithContext(context.Background()).Session(&gorm.Session{NewDB: true}), three...)
 	})
 }
 
@@ -257,7 +257,7 @@ func testHookAfterCommit(t *testing.T, s *suite) {
 		db := d.WithContext(withHooks(newSession(), h)).Session(&gorm.Session{SkipDefaultTransaction: true})
 		require.ErrorIs(t, db.Create(&hookedBook{Title: "three", AuthorID: s.ann}).Error, refuse)
 		require.Equal(t, three, s.titles(t))
-		d.reads(t, db, true, three...)
+		d.own(t, db, three...)
 		require.Zero(t, d.plugin.Status().Unsure, "the outcome is known")
 	})
 }
@@ -273,14 +273,14 @@ func testUnseenWrites(t *testing.T, s *suite) {
 		require.NoError(t, err)
 		d.reads(t, db, false, s.onReplicas()[0:1]...)
 		readsplit.MarkWrite(db.Statement.Context)
-		d.reads(t, db, true, "one", "three")
+		d.own(t, db, "one", "three")
 
 		db = d.session()
 		require.NoError(t, db.Connection(func(tx *gorm.DB) error {
 			require.Equal(t, s.primary(), d.who(t, tx))
 			return tx.Exec("UPDATE "+booksTable+" SET title = ? WHERE title = ?", "four", "three").Error
 		}))
-		d.reads(t, db, true, "one", "four")
+		d.own(t, db, "one", "four")
 		require.Equal(t, policy.ReasonUnsure, reason(t, db.Find(&[]book{})))
 
 		db = d.session()
@@ -290,6 +290,6 @@ func testUnseenWrites(t *testing.T, s *suite) {
 			_, err := raw.ExecContext(limit(t), "UPDATE "+booksTable+" SET title = 'five' WHERE title = 'four'")
 			return err
 		}))
-		d.reads(t, db, true, "one", "five")
+		d.own(t, db, "one", "five")
 	})
 }
