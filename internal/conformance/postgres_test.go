@@ -166,7 +166,7 @@ func (p *postgreSQL) flush(ctx context.Context) error {
 		if _, err := db.ExecContext(ctx, "SELECT '"+mark+"'"); err != nil {
 			return err
 		}
-		deadline := time.After(30 * time.Second)
+		deadline := time.After(time.Minute)
 		for tick := time.NewTicker(time.Millisecond); !p.log.has(name, mark, from); {
 			select {
 			case <-tick.C:
