@@ -70,6 +70,7 @@ test: deps vet fmt
 .PHONY: vet
 vet:
 	go vet $(modules)
+	go vet -tags realsqlserver ./testenv/tdsenv/drivertest/real
 
 .PHONY: fmt
 fmt:

@@ -35,7 +35,7 @@ go test -race -vet=off -ldflags=-w -c -o "$out/root" . || exit 1
 	echo "-test.skip $breaks|$half"
 	echo "-test.run $breaks"
 	# The longest first, so that none of them is left for the end.
-	go list "$@" | grep -v "^$root\$" | awk '{ print (/internal\/(compare|matrix|corpus)$|testenv$|monitor$/ ? 0 : 1), $0 }' | sort -s -n | cut -d' ' -f2
+	go list "$@" | grep -v "^$root\$" | awk '{ print (/internal\/(compare|conformance|matrix|corpus)$|testenv$|monitor$/ ? 0 : 1), $0 }' | sort -s -n | cut -d' ' -f2
 } >"$out/jobs"
 
 # A part ends with a line like those of go test.
