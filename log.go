@@ -9,10 +9,13 @@ import (
 )
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
+// The dialector is looked at now: servers are watched, and may be down, before db has the
+// plugin's own in its place.
 func logTo(db *gorm.DB) func(monitor.Change) {
+	sqlServer := db.Dialector.Name() == "sqlserver"
 	return func(c monitor.Change) {
 		ctx := context.Background()
-		if db.Dialector.Name() == "sqlserver" {
+		if sqlServer {
 			if text := saidOfSQLServer(c); text != "" {
 				db.Logger.Warn(ctx, "%s", text)
 				return
