@@ -9,10 +9,8 @@ import (
 )
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
-// The dialector is looked at now: servers are watched, and may be down, before db has the
-// plugin's own in its place.
 func logTo(db *gorm.DB) func(monitor.Change) {
-	sqlServer := db.Dialector.Name() == "sqlserver"
+	sqlServer := db.Dialector.Name() == "sqlserver" // Use replaces the dialector while servers are watched already
 	return func(c monitor.Change) {
 		ctx := context.Background()
 		if sqlServer {
