@@ -72,6 +72,8 @@ help:
 	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
 	@echo 'make allocations what a statement allocates beside plain GORM: a test without the race detector'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
+	@echo 'make conformance-sqlserver   the suite of both engines on real SQL Servers: READSPLIT_SQLSERVER_PRIMARY is the DSN of the primary,'
+	@echo '                 READSPLIT_SQLSERVER_REPLICAS has a line name=DSN for each readable secondary (docs/conformance.md)'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -89,6 +91,7 @@ test: deps fmt
 .PHONY: vet
 vet:
 	go vet $(modules)
+	go vet -tags realsqlserver ./testenv/tdsenv/drivertest/real
 
 .PHONY: fmt
 fmt:
@@ -144,6 +147,11 @@ verify-dbresolver: deps bin/verify
 	@bin/verify -pg $(PG) -duration $(DURATION) -seed $(SEED) -plugin dbresolver -page '' $(VERIFY); test $$? -eq 1
 verify-mutants: deps bin/verify
 	@bin/verify mutants -root . -pg $(PG) -seed $(SEED) $(VERIFY)
+
+# Not in make test: it needs servers that somebody names.
+.PHONY: conformance-sqlserver
+conformance-sqlserver:
+	go test -count=1 -v -tags realsqlserver -run 'TestRealSQLServer' ./testenv/tdsenv/drivertest/real
 
 # The cache is this checkout's own: what it remembers of another one, which had the
 # same files, names files that may be gone.

@@ -83,6 +83,8 @@ var imports = map[string][]string{
 	"testenv/tdsenv/internal/tsql":   {"testenv/tdsenv/internal/sqlval"},
 	"testenv/tdsenv/internal/engine": {"testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tsql"},
 	"testenv/tdsenv/internal/tds":    {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval"},
+	// One suite of tests for every engine, of the plugin from outside: it knows no driver.
+	"internal/conformance": {"gorm.io/gorm", "github.com/stretchr/testify", "github.com/readsplit/readsplit", "policy", "readonlyguard", "retry", "session"},
 	// Which statements replay keeps cancelling: hashes and times.
 	"internal/conflicts": {},
 	// A standby of PostgreSQL 19, played for tests over an older one.

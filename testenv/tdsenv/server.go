@@ -33,6 +33,7 @@ type Server struct {
 	spid     uint16
 	led      string // see leader
 	open     map[*connection]bool
+	resume   Undo // of ALTER DATABASE .. SET HADR SUSPEND
 }
 
 // Login is a login that a server has taken or refused.
