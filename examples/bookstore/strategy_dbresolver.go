@@ -21,7 +21,7 @@ type resolved struct {
 	resolver *dbresolver.DBResolver
 }
 
-func (s *resolved) name() string { return "dbresolver" }
+func (s *resolved) Name() string { return "dbresolver" }
 
 func (s *resolved) open(c *testenv.Cluster) (*gorm.DB, error) {
 	db, err := openPrimary(c)
@@ -40,13 +40,13 @@ func (s *resolved) open(c *testenv.Cluster) (*gorm.DB, error) {
 	return db, nil
 }
 
-// request: dbresolver knows no sessions.
-func (s *resolved) request(ctx context.Context, _ int64) context.Context { return ctx }
+// Request: dbresolver knows no sessions.
+func (s *resolved) Request(ctx context.Context, _ int64) context.Context { return ctx }
 
-// status: dbresolver does not say where it sends a statement.
-func (s *resolved) status() (readsplit.Status, bool) { return readsplit.Status{}, false }
+// Status: dbresolver does not say where it sends a statement.
+func (s *resolved) Status() (readsplit.Status, bool) { return readsplit.Status{}, false }
 
-func (s *resolved) close(context.Context) error {
+func (s *resolved) Close(context.Context) error {
 	if s.resolver == nil {
 		return closePrimary(s.db)
 	}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -45,7 +46,7 @@ func newSessions(customers int) []*readsplit.Session {
 	return sessions
 }
 
-func (s *routed) name() string { return s.label }
+func (s *routed) Name() string { return s.label }
 
 func (s *routed) open(c *testenv.Cluster) (*gorm.DB, error) {
 	db, err := openPrimary(c)
@@ -63,22 +64,22 @@ func (s *routed) open(c *testenv.Cluster) (*gorm.DB, error) {
 	if err := db.Use(s.plugin); err != nil {
 		return nil, fmt.Errorf("bookstore: %s: %w", s.label, err)
 	}
-	if err := recordDecisions(db); err != nil {
+	if err := orderlab.RecordDecisions(db); err != nil {
 		return nil, err
 	}
 	return db, nil
 }
 
-func (s *routed) request(ctx context.Context, customer int64) context.Context {
+func (s *routed) Request(ctx context.Context, customer int64) context.Context {
 	if s.sessions == nil {
 		return ctx
 	}
 	return readsplit.WithSession(ctx, s.sessions[customer])
 }
 
-func (s *routed) status() (readsplit.Status, bool) { return s.plugin.Status(), true }
+func (s *routed) Status() (readsplit.Status, bool) { return s.plugin.Status(), true }
 
-func (s *routed) close(ctx context.Context) error {
+func (s *routed) Close(ctx context.Context) error {
 	if s.plugin == nil {
 		return closePrimary(s.db)
 	}

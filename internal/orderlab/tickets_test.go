@@ -1,4 +1,4 @@
-package main
+package orderlab
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestTicketsComeInOrderAndOnce(t *testing.T) {
 func TestAHoldingCueKeepsTheOrdersBehindIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		line := newTickets(t.Context(), 3, 0, []cue{{order: 1, hold: true, do: func(context.Context) error {
+		line := newTickets(t.Context(), 3, 0, []Cue{{Order: 1, Hold: true, Do: func(context.Context) error {
 			<-release
 			return nil
 		}}}, ignore)
@@ -64,7 +64,7 @@ func TestAHoldingCueKeepsTheOrdersBehindIt(t *testing.T) {
 
 func TestACueThatDoesNotHoldRunsBesideTheOrders(t *testing.T) {
 	release, over := make(chan struct{}), false
-	line := newTickets(t.Context(), 2, 0, []cue{{order: 0, do: func(context.Context) error {
+	line := newTickets(t.Context(), 2, 0, []Cue{{Order: 0, Do: func(context.Context) error {
 		<-release
 		over = true
 		return nil
@@ -86,11 +86,11 @@ func TestCuesAreGivenInTheOrderOfTheOrders(t *testing.T) {
 			return nil
 		}
 	}
-	line := newTickets(t.Context(), 10, 0, []cue{
-		{order: 7, hold: true, do: note("late")},
-		{order: 2, hold: true, do: note("first")},
-		{order: 2, hold: true, do: note("second")},
-		{order: 10, hold: true, do: note("never")},
+	line := newTickets(t.Context(), 10, 0, []Cue{
+		{Order: 7, Hold: true, Do: note("late")},
+		{Order: 2, Hold: true, Do: note("first")},
+		{Order: 2, Hold: true, Do: note("second")},
+		{Order: 10, Hold: true, Do: note("never")},
 	}, ignore)
 	for {
 		if _, ok := line.draw(); !ok {
@@ -105,7 +105,7 @@ func TestOrdersBeginNoFasterThanThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var began []time.Duration
-		line := newTickets(t.Context(), 4, 5*time.Millisecond, []cue{{order: 2, hold: true, do: func(context.Context) error {
+		line := newTickets(t.Context(), 4, 5*time.Millisecond, []Cue{{Order: 2, Hold: true, Do: func(context.Context) error {
 			pass(time.Second)
 			return nil
 		}}}, func(int) { began = append(began, time.Since(start)) })
@@ -126,7 +126,7 @@ func TestACueMaySlowTheOrdersDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var began []time.Duration
-		line := newTickets(t.Context(), 5, 0, []cue{{order: 2, pause: time.Second, hold: true, do: func(context.Context) error { return nil }}},
+		line := newTickets(t.Context(), 5, 0, []Cue{{Order: 2, Pause: time.Second, Hold: true, Do: func(context.Context) error { return nil }}},
 			func(int) { began = append(began, time.Since(start)) })
 		for {
 			if _, ok := line.draw(); !ok {
@@ -148,14 +148,14 @@ func TestAFailureEndsTheRun(t *testing.T) {
 		assert.ErrorIs(t, line.wait(), broken)
 	})
 	t.Run("of a cue that holds", func(t *testing.T) {
-		line := newTickets(t.Context(), 10, 0, []cue{{order: 0, hold: true, do: func(context.Context) error { return broken }}}, ignore)
+		line := newTickets(t.Context(), 10, 0, []Cue{{Order: 0, Hold: true, Do: func(context.Context) error { return broken }}}, ignore)
 		_, ok := line.draw()
 		assert.False(t, ok)
 		assert.ErrorIs(t, line.wait(), broken)
 	})
 	t.Run("of a client while a cue holds", func(t *testing.T) {
 		holding := make(chan struct{})
-		line := newTickets(t.Context(), 10, 0, []cue{{order: 0, hold: true, do: func(ctx context.Context) error {
+		line := newTickets(t.Context(), 10, 0, []Cue{{Order: 0, Hold: true, Do: func(ctx context.Context) error {
 			close(holding)
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -177,5 +177,27 @@ func TestAFailureEndsTheRun(t *testing.T) {
 		_, ok := line.draw()
 		assert.False(t, ok)
 		assert.ErrorIs(t, line.wait(), broken)
+	})
+}
+
+func TestACueThatDrainsWaitsForTheOrdersBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, over := false, make(chan bool)
+		line := newTickets(t.Context(), 2, 0, []Cue{{Order: 1, Drain: true, Do: func(context.Context) error {
+			begun = true
+			return nil
+		}}}, ignore)
+		_, ok := line.draw()
+		require.True(t, ok)
+		go func() {
+			_, ok := line.draw()
+			over <- ok
+		}()
+		synctest.Wait()
+		assert.False(t, begun, "order 0 is being served")
+		line.served()
+		assert.True(t, <-over)
+		assert.True(t, begun)
+		require.NoError(t, line.wait())
 	})
 }

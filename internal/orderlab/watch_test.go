@@ -1,4 +1,4 @@
-package main
+package orderlab
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func TestWatchCountsOnlyReadsBetweenTwoAnswers(t *testing.T) {
 		})
 		start := time.Now()
 		inForce.Store(true)
-		<-w.confirmed()
+		<-w.Confirmed()
 		from := time.Since(start)
 		pass(10 * watchEvery)
 		spans := w.stop(t.Context())
@@ -52,7 +52,7 @@ func TestWatchEndsASpanWhenTheFaultEnds(t *testing.T) {
 		pass(4 * watchEvery)
 		spans := w.stop(t.Context())
 
-		assert.Equal(t, []span{
+		assert.Equal(t, []Span{
 			{start, start.Add(4 * watchEvery)},
 			{start.Add(9 * watchEvery), start.Add(12*watchEvery + 1)},
 		}, spans)
@@ -64,13 +64,13 @@ func TestWatchEndsASpanWhenTheFaultEnds(t *testing.T) {
 func TestAReadIsAcrossWhatHappenedMeanwhile(t *testing.T) {
 	start := time.Now()
 	at := func(n int) time.Time { return start.Add(time.Duration(n)) }
-	strike := span{at(10), at(20)}
+	strike := Span{at(10), at(20)}
 	for _, c := range []struct {
 		began, ended int
 		want         bool
 	}{{0, 9, false}, {0, 10, false}, {0, 11, true}, {12, 15, true}, {19, 30, true}, {20, 30, false}, {0, 30, true}} {
 		r := &reading{began: at(c.began), ended: at(c.ended)}
 		assert.Equal(t, c.want, r.across(strike), "%d to %d", c.began, c.ended)
-		assert.False(t, r.across(span{}), "nothing happened")
+		assert.False(t, r.across(Span{}), "nothing happened")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package orderlab
 
 import (
 	"context"
@@ -23,11 +23,11 @@ func withClaim(ctx context.Context) (context.Context, *claim) {
 	return context.WithValue(ctx, claimKey{}, c), c
 }
 
-// recordDecisions takes down the decision of every query that asks for it, in a
+// RecordDecisions takes down the decision of every query that asks for it, in a
 // callback behind all others. An application would feed its metrics here, and
 // needs no handle that its service code keeps to itself.
-func recordDecisions(db *gorm.DB) error {
-	return db.Callback().Query().After("*").Register("bookstore:decision", func(tx *gorm.DB) {
+func RecordDecisions(db *gorm.DB) error {
+	return db.Callback().Query().After("*").Register("orderlab:decision", func(tx *gorm.DB) {
 		c, ok := tx.Statement.Context.Value(claimKey{}).(*claim)
 		if !ok {
 			return

@@ -1,16 +1,17 @@
-package main
+package orderlab
 
 import (
 	"sync"
 	"time"
-
-	"github.com/readsplit/readsplit/examples/bookstore/shop"
 )
 
 // oracle knows which orders a customer must find in a list: those whose commit
 // was acknowledged before the list was asked for. It learns of an order only when
 // the call that placed it has returned, so that it never demands one too early.
-type oracle struct{ customers []placed } // by customer
+type oracle struct {
+	customers []placed // by customer
+	lost      int      // set by keep
+}
 
 // placed are the orders of one customer.
 type placed struct {
@@ -49,17 +50,17 @@ func (o *oracle) due(customer int64) []receipt {
 // judge returns the orders that were due and are missing in the list, and
 // remembers them. An order that a full page has no room for any more is not
 // missing.
-func (o *oracle) judge(customer int64, due []receipt, list []shop.Line) (missing []receipt) {
+func (o *oracle) judge(customer int64, due []receipt, list List) (missing []receipt) {
 	if len(due) == 0 {
 		return nil
 	}
-	shown := make(map[int64]struct{}, len(list))
-	for _, line := range list {
-		shown[line.OrderID] = struct{}{}
+	shown := make(map[int64]struct{}, len(list.IDs))
+	for _, id := range list.IDs {
+		shown[id] = struct{}{}
 	}
 	oldest := int64(0) // everything newer than this must be there
-	if len(list) >= shop.PageSize {
-		oldest = list[len(list)-1].OrderID
+	if list.Full {
+		oldest = list.IDs[len(list.IDs)-1]
 	}
 	for _, order := range due {
 		if _, ok := shown[order.id]; !ok && order.id >= oldest {
@@ -90,4 +91,25 @@ func (o *oracle) missed() (orders int) {
 		p.mu.Unlock()
 	}
 	return orders
+}
+
+// keep forgets the orders that did not survive, and returns how many these are. What is
+// no longer there cannot be missing; that it was lost is for the servers to answer for.
+func (o *oracle) keep(survived func(order int64) bool) (lost int) {
+	for i := range o.customers {
+		p := &o.customers[i]
+		p.mu.Lock()
+		var kept []receipt
+		for _, r := range p.acknowledged {
+			if survived(r.id) {
+				kept = append(kept, r)
+			} else {
+				lost++
+			}
+		}
+		p.acknowledged = kept // a new slice: lists under way have a part of the old one
+		p.mu.Unlock()
+	}
+	o.lost += lost
+	return lost
 }

@@ -1,28 +1,21 @@
-package main
+package orderlab
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/readsplit/readsplit/examples/bookstore/shop"
 )
 
-func page(ids ...int64) []shop.Line {
-	lines := make([]shop.Line, len(ids))
-	for i, id := range ids {
-		lines[i].OrderID = id
-	}
-	return lines
-}
+func page(ids ...int64) List { return List{IDs: ids} }
 
-// fullPage has as many orders as a page has room for: 120, 119 and so on.
-func fullPage() []shop.Line {
-	var ids []int64
-	for i := range int64(shop.PageSize) {
-		ids = append(ids, 120-i)
+// fullPage has as many orders as a page has room for: 120, 119 and so on to 101.
+func fullPage() List {
+	l := List{Full: true}
+	for i := range int64(20) {
+		l.IDs = append(l.IDs, 120-i)
 	}
-	return page(ids...)
+	return l
 }
 
 func ids(receipts []receipt) []int64 {
@@ -36,7 +29,7 @@ func ids(receipts []receipt) []int64 {
 func TestOracleKnowsWhatAListMustShow(t *testing.T) {
 	for name, c := range map[string]struct {
 		due     []int64
-		list    []shop.Line
+		list    List
 		missing []int64
 	}{
 		"nothing was ordered": {nil, page(), nil},
@@ -47,7 +40,7 @@ func TestOracleKnowsWhatAListMustShow(t *testing.T) {
 		"it is the last one of a full page":           {[]int64{101}, fullPage(), nil},
 		"a full page has no room for it":              {[]int64{100}, fullPage(), nil},
 		"newer than all of a full page":               {[]int64{121}, fullPage(), []int64{121}},
-		"it belongs between two orders of a full one": {[]int64{110}, append(page(121), removed(fullPage(), 110)...), []int64{110}},
+		"it belongs between two orders of a full one": {[]int64{110}, List{IDs: append([]int64{121}, removed(fullPage().IDs, 110)...), Full: true}, []int64{110}},
 		"two of three": {[]int64{5, 6, 7}, page(6), []int64{5, 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,14 +54,8 @@ func TestOracleKnowsWhatAListMustShow(t *testing.T) {
 	}
 }
 
-func removed(lines []shop.Line, id int64) []shop.Line {
-	var rest []shop.Line
-	for _, line := range lines {
-		if line.OrderID != id {
-			rest = append(rest, line)
-		}
-	}
-	return rest
+func removed(ids []int64, id int64) []int64 {
+	return slices.DeleteFunc(ids, func(other int64) bool { return other == id })
 }
 
 func TestOracleDemandsOnlyWhatWasAcknowledgedBefore(t *testing.T) {
@@ -87,4 +74,17 @@ func TestOracleCountsAnOrderOnceAndLooksAtItsCustomerOnly(t *testing.T) {
 	o.judge(1, o.due(1), page())
 	assert.Empty(t, o.judge(2, o.due(2), page()))
 	assert.Equal(t, 1, o.missed())
+}
+
+func TestOracleDoesNotDemandWhatWasLost(t *testing.T) {
+	o := newOracle(2)
+	o.acknowledge(1, 7, 0)
+	o.acknowledge(1, 8, 1)
+	o.acknowledge(2, 9, 2)
+	due := o.due(1)
+	assert.Equal(t, 2, o.keep(func(order int64) bool { return order == 8 }))
+	assert.Equal(t, 2, o.lost)
+	assert.Equal(t, []int64{8}, ids(o.judge(1, o.due(1), page())))
+	assert.Empty(t, o.judge(2, o.due(2), page()))
+	assert.Equal(t, []int64{7, 8}, ids(due), "a list that is under way keeps what it was asked for")
 }

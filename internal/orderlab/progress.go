@@ -1,4 +1,4 @@
-package main
+package orderlab
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// progress shows on a terminal what is going on, in one line that is overwritten.
+// Progress shows on a terminal what is going on, in one line that is overwritten.
 // Where standard error is not a terminal it shows nothing: a log is for results.
-type progress struct {
+type Progress struct {
 	terminal bool
 
 	mu    sync.Mutex
@@ -18,28 +18,29 @@ type progress struct {
 	shown time.Time
 }
 
-func newProgress() *progress {
+// NewProgress returns one for standard error.
+func NewProgress() *Progress {
 	info, err := os.Stderr.Stat()
-	return &progress{terminal: err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"}
+	return &Progress{terminal: err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"}
 }
 
-// begin names what is going on; total is 0 where it cannot be counted.
-func (p *progress) begin(label string, total int) {
+// Begin names what is going on; total is 0 where it cannot be counted.
+func (p *Progress) Begin(label string, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.label, p.total, p.shown = label, total, time.Time{}
 	p.show(0)
 }
 
-// at says how far it is.
-func (p *progress) at(n int) {
+// At says how far it is.
+func (p *Progress) At(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.show(n)
 }
 
-// clear makes room for a line of output.
-func (p *progress) clear() {
+// Clear makes room for a line of output.
+func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.terminal {
@@ -47,7 +48,7 @@ func (p *progress) clear() {
 	}
 }
 
-func (p *progress) show(n int) {
+func (p *Progress) show(n int) {
 	now := time.Now()
 	if !p.terminal || now.Sub(p.shown) < 100*time.Millisecond {
 		return

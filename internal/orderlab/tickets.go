@@ -1,4 +1,4 @@
-package main
+package orderlab
 
 import (
 	"context"
@@ -7,15 +7,18 @@ import (
 	"time"
 )
 
-// cue is something that happens when the workload comes to an order.
-type cue struct {
-	order int
-	do    func(ctx context.Context) error
-	// hold keeps the order, and all that come after it, until do has returned.
+// Cue is something that happens when the workload comes to an order.
+type Cue struct {
+	Order int
+	Do    func(ctx context.Context) error
+	// Hold keeps the order, and all that come after it, until Do has returned.
 	// Otherwise the clients go on while it happens, with reads in flight.
-	hold bool
-	// pause is the shortest time between two orders from here on; 0: as before.
-	pause time.Duration
+	Hold bool
+	// Drain keeps them too, and does not begin Do before the orders that came before
+	// have been served.
+	Drain bool
+	// Pause is the shortest time between two orders from here on; 0: as before.
+	Pause time.Duration
 }
 
 // tickets hands out the numbers of the orders to the clients, and gives the cues.
@@ -26,21 +29,24 @@ type tickets struct {
 	total   int
 	drawn   func(n int) // progress
 	running sync.WaitGroup
+	// serving are the orders that were drawn and not served yet. Only who holds the turn
+	// adds one, or waits.
+	serving sync.WaitGroup
 
 	// turn is held by the client that draws. It is a channel because a cue that
 	// holds may hold it for seconds: the others must be able to give up.
 	turn chan struct{}
 	next int
-	cues []cue
+	cues []Cue
 	// pause is the shortest time between two orders; last is when the newest began.
 	pause time.Duration
 	last  time.Time
 }
 
-func newTickets(ctx context.Context, total int, pause time.Duration, cues []cue, drawn func(n int)) *tickets {
+func newTickets(ctx context.Context, total int, pause time.Duration, cues []Cue, drawn func(n int)) *tickets {
 	t := &tickets{total: total, drawn: drawn, cues: slices.Clone(cues), turn: make(chan struct{}, 1), pause: pause}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	slices.SortStableFunc(t.cues, func(a, b cue) int { return a.order - b.order })
+	slices.SortStableFunc(t.cues, func(a, b Cue) int { return a.Order - b.Order })
 	return t
 }
 
@@ -58,11 +64,11 @@ func (t *tickets) draw() (order int, ok bool) {
 	}
 	order = t.next
 	t.next++
-	for len(t.cues) > 0 && t.cues[0].order <= order {
+	for len(t.cues) > 0 && t.cues[0].Order <= order {
 		c := t.cues[0]
 		t.cues = t.cues[1:]
-		if c.pause > 0 {
-			t.pause = c.pause
+		if c.Pause > 0 {
+			t.pause = c.Pause
 		}
 		if !t.give(c) {
 			return 0, false
@@ -72,8 +78,12 @@ func (t *tickets) draw() (order int, ok bool) {
 		return 0, false
 	}
 	t.drawn(order)
+	t.serving.Add(1)
 	return order, true
 }
+
+// served says that an order that was drawn is over.
+func (t *tickets) served() { t.serving.Done() }
 
 // pace waits until the next order may begin.
 func (t *tickets) pace() (ok bool) {
@@ -90,16 +100,19 @@ func (t *tickets) pace() (ok bool) {
 	return true
 }
 
-func (t *tickets) give(c cue) (ok bool) {
-	if c.hold {
-		if err := c.do(t.ctx); err != nil {
+func (t *tickets) give(c Cue) (ok bool) {
+	if c.Drain {
+		t.serving.Wait()
+	}
+	if c.Hold || c.Drain {
+		if err := c.Do(t.ctx); err != nil {
 			t.fail(err)
 			return false
 		}
 		return true
 	}
 	t.running.Go(func() {
-		if err := c.do(t.ctx); err != nil {
+		if err := c.Do(t.ctx); err != nil {
 			t.fail(err)
 		}
 	})
