@@ -18,6 +18,7 @@ type Outcome struct {
 	MissingReads    int            // lists in which an order was missing
 	Failed          int            // lists that ended with an error
 	Failure         error          // the first of these errors
+	FailedElsewhere int            // of these, the ones that the router had not sent to the primary
 	Reads           map[string]int // lists by the server that made them, of whichever primary under Primary
 	OwnP50, OwnP99  time.Duration  // of the list right after the own order
 	Reruns          int            // lists that were run more than once
@@ -38,7 +39,8 @@ type Outcome struct {
 	Evidence     []string       // of the first lists in which an order was missing
 	Took         time.Duration
 
-	made map[string]int // lists by the names that the servers give themselves
+	made   map[string]int // lists by the names that the servers give themselves
+	called map[string]int // lists by the names that the plugin gives them
 }
 
 // mostEvidence is of how many lists the details are kept.
@@ -49,7 +51,7 @@ func (t *Trial) measure(r *record, inForce []Span) *Outcome {
 	o := &Outcome{
 		Phase: t.Phase, Strategy: t.Strategy.Name(), Orders: t.Orders, Missed: r.missed, Took: r.took, Faulty: t.Fault != nil,
 		FailedWrites: r.failedWrites, Lost: r.lost,
-		Reads: make(map[string]int), Late: make(map[string]int), Reasons: make(map[policy.Reason]int), ToPrimary: make(map[policy.Reason]int), made: make(map[string]int),
+		Reads: make(map[string]int), Late: make(map[string]int), Reasons: make(map[policy.Reason]int), ToPrimary: make(map[policy.Reason]int), made: make(map[string]int), called: make(map[string]int),
 	}
 	if f := t.Fault; f != nil {
 		o.Broken, o.Crashed, o.Moved = f.Server, f.Crashes, f.Moves
@@ -59,12 +61,16 @@ func (t *Trial) measure(r *record, inForce []Span) *Outcome {
 		x := &r.readings[i]
 		if x.err != nil {
 			o.Failed++
+			if !x.claim.made || x.claim.decision.Replica {
+				o.FailedElsewhere++
+			}
 			if o.Failure == nil {
 				o.Failure = x.err
 			}
 		} else {
 			o.Reads[x.server()]++
 			o.made[x.servedBy]++
+			o.called[t.called(x)]++
 		}
 		if len(x.missing) > 0 {
 			o.MissingReads++
@@ -76,7 +82,7 @@ func (t *Trial) measure(r *record, inForce []Span) *Outcome {
 		if t.Fault != nil {
 			o.face(t.Fault, x, inForce)
 		}
-		o.compareClaim(x)
+		o.compareClaim(x, t.called(x))
 	}
 	o.OwnP50, o.OwnP99 = percentile(own, 0.50), percentile(own, 0.99)
 	return o
@@ -111,7 +117,7 @@ func (o *Outcome) face(f *Fault, x *reading, inForce []Span) {
 
 // compareClaim holds what the plugin says of one read against the name in the
 // list.
-func (o *Outcome) compareClaim(x *reading) {
+func (o *Outcome) compareClaim(x *reading, called string) {
 	if !x.claim.made {
 		return
 	}
@@ -124,16 +130,16 @@ func (o *Outcome) compareClaim(x *reading) {
 	if d.Attempts > 1 {
 		o.Reruns++
 	}
-	if x.err == nil && (d.Server != x.server() || d.Replica != x.replica) {
-		o.disagree("DecisionOf says that %q (replica=%t, reason %s) served a list that %q made", d.Server, d.Replica, d.Reason, x.server())
+	if x.err == nil && (d.Server != called || d.Replica != x.replica) {
+		o.disagree("DecisionOf says that %q (replica=%t, reason %s) served a list that %q made", d.Server, d.Replica, d.Reason, called)
 	}
 }
 
 // compareStatus holds what the plugin has counted against the names in the lists.
 func (o *Outcome) compareStatus(before, after readsplit.Status) {
 	differ := func(server string, counted uint64) {
-		if counted != uint64(o.Reads[server]) {
-			o.disagree("Status counts %d reads of %s, which made %d lists", counted, server, o.Reads[server])
+		if counted != uint64(o.called[server]) {
+			o.disagree("Status counts %d reads of %s, which made %d lists", counted, server, o.called[server])
 		}
 	}
 	differ(Primary, after.PrimaryReads-before.PrimaryReads)

@@ -23,6 +23,9 @@ type Trial struct {
 	Customers, Books, Orders int
 	// Pause is the time between the beginnings of two orders; 0: as fast as the clients can.
 	Pause time.Duration
+	// OneName is how the plugin calls the replicas where it knows them by one name for
+	// all; "" where each has the name that it gives itself.
+	OneName string
 	// Seed says who orders what and who reads.
 	Seed uint64
 	// Fault is what happens meanwhile; nil: everything is healthy.

@@ -38,12 +38,20 @@ type reading struct {
 	err          error
 }
 
-// server is the server as the plugin calls it.
+// server is the server that made the list, where every primary is one.
 func (r *reading) server() string {
 	if r.replica {
 		return r.servedBy
 	}
 	return Primary
+}
+
+// called is how the plugin calls the server that made the list.
+func (t *Trial) called(r *reading) string {
+	if r.replica && t.OneName != "" {
+		return t.OneName
+	}
+	return r.server()
 }
 
 // record is all that happened in a run of the workload.
