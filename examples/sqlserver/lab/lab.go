@@ -88,19 +88,19 @@ func denied(ctx context.Context, g *group) error {
 func (l *lab) run(ctx context.Context) error {
 	began := time.Now()
 	defer l.progress.Clear()
-	first, err := startGroup(ctx, l.servers, l.getenv)
+	first, err := startGroup(ctx, l.servers, l.customers, l.getenv)
 	if err != nil {
 		return err
 	}
 	double := first.Double != nil
 	l.print("%s", first.Banner())
-	l.print("One primary and %d secondaries; %d customers with an order each; %d clients; seed %d.", len(first.Replicas), customers, orderlab.Clients, l.seed)
+	l.print("One primary and %d secondaries; %d customers with an order each; %d clients; seed %d.", len(first.Replicas), l.customers, orderlab.Clients, l.seed)
 	if err := first.close(ctx); err != nil {
 		return err
 	}
 	l.print("Each order is followed by its customer's list and four others; %d orders, one each %v, in the phase healthy, %d as fast as the clients can in the others.\n", l.orders, l.pause, l.faulty)
 	var problemsFound []string
-	if err := l.all(ctx, double); err != nil {
+	if err := l.all(ctx, l.phases(), double); err != nil {
 		return err
 	}
 	for _, o := range l.outcomes {
@@ -133,7 +133,7 @@ type result struct {
 
 // all runs the trials, and prints their lines in their order. Trials on doubles have
 // servers of their own, and some may run at once.
-func (l *lab) all(ctx context.Context, double bool) error {
+func (l *lab) all(ctx context.Context, phases []phase, double bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	atOnce := make(chan struct{}, 1)
@@ -143,7 +143,7 @@ func (l *lab) all(ctx context.Context, double bool) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	var results []chan result
-	for _, p := range l.phases() {
+	for _, p := range phases {
 		if l.only != "" && l.only != p.name {
 			continue
 		}
@@ -188,13 +188,13 @@ func (l *lab) all(ctx context.Context, double bool) error {
 
 // try runs one trial.
 func (l *lab) try(ctx context.Context, p *phase, s strategy) (o *orderlab.Outcome, err error) {
-	g, err := startGroup(ctx, l.servers, l.getenv)
+	g, err := startGroup(ctx, l.servers, l.customers, l.getenv)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.close(context.WithoutCancel(ctx))) }()
 	t := orderlab.Trial{
-		Phase: p.name, Strategy: s, Customers: customers, Books: books, Orders: p.orders, Pause: p.pause, OneName: p.oneName, Seed: l.seed, Done: l.progress.At,
+		Phase: p.name, Strategy: s, Customers: l.customers, Books: books, Orders: p.orders, Pause: p.pause, OneName: p.oneName, Seed: l.seed, Done: l.progress.At,
 		Open: func(ctx context.Context) (orderlab.Shop, error) {
 			db, err := s.open(ctx, g.Servers)
 			if err != nil {

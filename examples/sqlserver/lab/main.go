@@ -54,24 +54,25 @@ func run(args []string) int {
 
 // options are what a person may choose.
 type options struct {
-	servers database.Servers
-	orders  int           // of the healthy phase
-	faulty  int           // of each of the others
-	pause   time.Duration // between two orders of the healthy phase
-	window  time.Duration // Config.StickyWindow; 0: its default
-	atOnce  int           // trials on doubles that run at once
-	seed    uint64
-	only    string // this phase alone; "" for all
-	verbose bool
+	servers   database.Servers
+	orders    int           // of the healthy phase
+	faulty    int           // of each of the others
+	customers int           // who order, and have one order already
+	pause     time.Duration // between two orders of the healthy phase
+	window    time.Duration // Config.StickyWindow; 0: its default
+	atOnce    int           // trials on doubles that run at once
+	seed      uint64
+	only      string // this phase alone; "" for all
+	verbose   bool
 }
 
 // parse reads the arguments. What is wrong with them is written to out.
 func parse(args []string, out io.Writer) (options, error) {
-	o := options{orders: 1000, faulty: 300, atOnce: 1}
+	o := options{orders: 1000, faulty: 300, customers: 400, atOnce: 1}
 	flags := flag.NewFlagSet("lab", flag.ContinueOnError)
 	flags.SetOutput(out)
 	o.servers.Flags(flags)
-	short := flags.Bool("short", false, "fewer orders, a StickyWindow of 1 s, three trials at once, the same rules")
+	short := flags.Bool("short", false, "fewer orders and customers, a StickyWindow of 1 s, three trials at once, the same rules")
 	flags.Uint64Var(&o.seed, "seed", 1, "who orders what and who reads follows from `number`")
 	flags.StringVar(&o.only, "only", "", "run this `phase` alone")
 	rate := flags.Float64("rate", 200, "`orders` a second, with five lists each, in the phase healthy; 0: as fast as the clients can")
@@ -83,7 +84,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		o.pause = time.Duration(float64(time.Second) / *rate)
 	}
 	if *short {
-		o.orders, o.faulty, o.window, o.atOnce = 100, 80, time.Second, 3
+		o.orders, o.faulty, o.customers, o.window, o.atOnce = 100, 80, 100, time.Second, 3
 	}
 	problem := ""
 	switch {

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	customers   = 400
 	books       = 100
 	markerTable = "dbo.readsplit_marker"
 )
@@ -53,7 +52,7 @@ func (k *counter) trace(server, statement string) {
 
 // startGroup returns the servers that were named, or a new double: what a trial leaves
 // of one must not be the next one's. The shop is there in any case.
-func startGroup(ctx context.Context, named database.Servers, getenv func(string) string) (*group, error) {
+func startGroup(ctx context.Context, named database.Servers, customers int, getenv func(string) string) (*group, error) {
 	traced := &counter{lists: map[string]int{}}
 	g := &group{Servers: &named}
 	if err := named.Fill(ctx, getenv, tdsenv.Config{Trace: traced.trace}); err != nil {
@@ -62,14 +61,14 @@ func startGroup(ctx context.Context, named database.Servers, getenv func(string)
 	if g.Double != nil {
 		g.traced = traced
 	}
-	if err := g.prepare(ctx); err != nil {
+	if err := g.prepare(ctx, customers); err != nil {
 		return nil, errors.Join(err, g.close(context.WithoutCancel(ctx)))
 	}
 	return g, nil
 }
 
 // prepare opens the lab's own connections, and the shop.
-func (g *group) prepare(ctx context.Context) (err error) {
+func (g *group) prepare(ctx context.Context, customers int) (err error) {
 	if g.primary, err = pool(g.Primary, ""); err != nil {
 		return err
 	}

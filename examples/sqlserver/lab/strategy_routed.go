@@ -32,7 +32,7 @@ type routed struct {
 // routed returns a strategy with a session per customer, and what is changed.
 func (l *lab) routed(label string, change func(*readsplit.Config, *database.Servers)) *routed {
 	s := &routed{label: label, change: change, window: l.window}
-	s.sessions = make([]*readsplit.Session, customers+1) // customers count from 1
+	s.sessions = make([]*readsplit.Session, l.customers+1) // customers count from 1
 	for i := range s.sessions {
 		s.sessions[i] = readsplit.NewSession()
 	}
