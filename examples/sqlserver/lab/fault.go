@@ -78,6 +78,12 @@ func (l *lab) oneRedoPaused(g *group) *orderlab.Fault {
 	return f
 }
 
+// commitsHidden: readers miss commits that last_commit_lsn counts already. An older page
+// of SQL Server's documentation says that one long open transaction can do this.
+func commitsHidden(g *group) *orderlab.Fault {
+	return inject((*tdsenv.Server).HideCommits, g.Double.Replicas())
+}
+
 // suspended: nothing arrives on any secondary.
 func (l *lab) suspended(g *group) *orderlab.Fault {
 	if g.Double == nil {

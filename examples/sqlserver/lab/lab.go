@@ -51,13 +51,14 @@ func (l *lab) phases() []phase {
 	return []phase{
 		{
 			name: "healthy", orders: l.orders, pause: l.pause, anywhere: true,
-			strategies: []strategy{new(plain), newResolved(), trustLagSeconds(), trustHardened(), routed("routed", nil), l.withoutSessions()},
+			strategies: []strategy{new(plain), newResolved(), trustLagSeconds(), trustHardened(), trustCommitted(), routed("routed", nil), l.withoutSessions()},
 		},
 		{name: "one_redo_paused", fault: l.oneRedoPaused, strategies: []strategy{newResolved(), routed("routed", nil)}},
 		{
 			name: "redo_paused", fault: l.redoPaused,
-			strategies: []strategy{new(plain), newResolved(), trustLagSeconds(), trustHardened(), routed("routed", nil), l.withoutSessions()},
+			strategies: []strategy{new(plain), newResolved(), trustLagSeconds(), trustHardened(), trustCommitted(), routed("routed", nil), l.withoutSessions()},
 		},
+		{name: "commits_hidden", fault: commitsHidden, strategies: []strategy{trustCommitted()}},
 		{
 			name: "suspended", fault: l.suspended, anywhere: true,
 			strategies: []strategy{newResolved(), trustLagSeconds(), trustHardened(), routed("routed", nil)},
@@ -94,6 +95,9 @@ func (l *lab) run(ctx context.Context) error {
 	}
 	double := first.Double != nil
 	l.print("%s", first.Banner())
+	if len(first.Replicas) == 0 {
+		return errors.Join(errors.New("the lab needs secondaries, and none was named: see -help"), first.close(ctx))
+	}
 	l.print("One primary and %d secondaries; %d customers with an order each; %d clients; seed %d.", len(first.Replicas), l.customers, orderlab.Clients, l.seed)
 	if err := first.close(ctx); err != nil {
 		return err

@@ -48,10 +48,11 @@ func TestTheLab(t *testing.T) {
 		}
 	}
 	for _, at := range []string{
-		"redo_paused dbresolver", "redo_paused lag_seconds", "redo_paused hardened", "suspended dbresolver", "suspended lag_seconds",
+		"commits_hidden position", "redo_paused dbresolver", "redo_paused lag_seconds", "redo_paused hardened", "suspended dbresolver", "suspended lag_seconds",
 	} {
 		assert.Equal(t, 12, found[at].Missed, "%s: everybody misses the own order", at)
 	}
+	assert.Zero(t, found["redo_paused position"].Missed, "what was not redone is known to be missing")
 	assert.Zero(t, found["suspended hardened"].Missed, "what is not hardened is known to be missing")
 	for at, o := range found {
 		if o.Strategy == "routed" && (o.Phase == "redo_paused" || o.Phase == "marker_redo_paused" || o.Phase == "suspended") {
@@ -66,7 +67,7 @@ func TestTheLab(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 0, found["no_permission routed"].OnReplicas(), "nothing is known of a secondary, and nothing was stated")
-	assert.Len(t, l.outcomes, 16)
+	assert.Len(t, l.outcomes, 18)
 }
 
 // TestAFailedTrialEndsTheRun: the servers that were named are not there.

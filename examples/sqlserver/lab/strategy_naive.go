@@ -60,15 +60,22 @@ func trustLagSeconds() strategy {
 
 // trustHardened trusts a secondary that has hardened what the primary has committed: the
 // log is on its disk, and what readers see is another matter.
-func trustHardened() strategy {
-	return newNaive("hardened", func(primary, secondary gorm.ConnPool) bool {
+func trustHardened() strategy { return newNaive("hardened", hasReached("last_hardened_lsn")) }
+
+// trustCommitted trusts last_commit_lsn, which says what was redone: the position that
+// readsplit goes by, without the window that it keeps besides.
+func trustCommitted() strategy { return newNaive("position", hasReached("last_commit_lsn")) }
+
+// hasReached asks whether a column of the secondary has reached the primary's newest commit.
+func hasReached(column string) func(primary, secondary gorm.ConnPool) bool {
+	return func(primary, secondary gorm.ConnPool) bool {
 		committed, ok := position(primary, "last_commit_lsn")
 		if !ok {
 			return false
 		}
-		hardened, ok := position(secondary, "last_hardened_lsn")
-		return ok && hardened >= committed
-	})
+		reached, ok := position(secondary, column)
+		return ok && reached >= committed
+	}
 }
 
 func position(on gorm.ConnPool, column string) (at lsn.LSN, ok bool) {

@@ -49,6 +49,8 @@ func TestEveryFailureIsFound(t *testing.T) {
 		{"failover", "routed", func(o *orderlab.Outcome) { o.Failed, o.FailedElsewhere, o.Failure = 2, 1, broken }, "1 lists failed on secondaries: broken"},
 		{"suspended", "routed", func(o *orderlab.Outcome) { o.FaultReads = 99 }, "only 99 reads ran"},
 		{"redo_paused", "dbresolver", func(o *orderlab.Outcome) { o.Missed = 24 }, "the lab proves nothing"},
+		{"healthy", "position", func(o *orderlab.Outcome) { o.Missed = 1 }, "1 of 100 orders"},
+		{"commits_hidden", "position", func(o *orderlab.Outcome) { o.Missed = 0 }, "the lab proves nothing"},
 		{"redo_paused", "hardened", func(o *orderlab.Outcome) { o.Missed = 24 }, "the lab proves nothing"},
 		{"suspended", "lag_seconds", func(o *orderlab.Outcome) { o.Missed = 0 }, "the lab proves nothing"},
 		{"healthy", "routed", func(o *orderlab.Outcome) { o.Reads = map[string]int{orderlab.Primary: 500} }, "no list was made by a secondary"},
