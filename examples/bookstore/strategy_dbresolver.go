@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -50,13 +50,5 @@ func (s *resolved) Close(context.Context) error {
 	if s.resolver == nil {
 		return closePrimary(s.db)
 	}
-	// dbresolver has no Close: its pools have to be taken from it one by one.
-	var errs []error
-	err := s.resolver.Call(func(pool gorm.ConnPool) error {
-		if c, ok := pool.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-		return nil
-	})
-	return errors.Join(append(errs, err, closePrimary(s.db))...)
+	return errors.Join(orderlab.CloseResolver(s.resolver), closePrimary(s.db))
 }

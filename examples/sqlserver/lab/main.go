@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/readsplit/readsplit/examples/sqlserver/database"
@@ -31,25 +29,15 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit status: 0 when all is as it has to be, 1 when something is
-// not, 2 when the arguments are wrong.
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends at once
 	opts, err := parse(args, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2 // the flags have said why
-	}
-	l := lab{options: opts, out: os.Stdout, progress: orderlab.NewProgress(), getenv: os.Getenv}
-	if err := l.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "lab:", err)
-		return 1
-	}
-	return 0
+	return orderlab.Command(err, func(ctx context.Context) error {
+		l := lab{options: opts, out: os.Stdout, progress: orderlab.NewProgress(), getenv: os.Getenv}
+		if err := l.run(ctx); err != nil {
+			return fmt.Errorf("lab: %w", err)
+		}
+		return nil
+	})
 }
 
 // options are what a person may choose.

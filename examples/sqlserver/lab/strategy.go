@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"gorm.io/driver/sqlserver"
 	"gorm.io/gorm"
@@ -84,13 +83,5 @@ func (s *resolved) Close(ctx context.Context) error {
 	if s.resolver == nil {
 		return s.plain.Close(ctx)
 	}
-	// dbresolver has no Close: its pools have to be taken from it one by one.
-	var errs []error
-	err := s.resolver.Call(func(pool gorm.ConnPool) error {
-		if c, ok := pool.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-		return nil
-	})
-	return errors.Join(append(errs, err, s.plain.Close(ctx))...)
+	return errors.Join(orderlab.CloseResolver(s.resolver), s.plain.Close(ctx))
 }

@@ -17,10 +17,8 @@ import (
 // routed routes with readsplit.
 type routed struct {
 	plain
-	label string
-	// sessions holds a session for each customer, as a web application keeps one behind
-	// its cookie. Nil: no session and no mark anywhere.
-	sessions []*readsplit.Session
+	label    string
+	sessions orderlab.Sessions
 	// change is what its Config has besides the replicas; nil: nothing.
 	change func(cfg *readsplit.Config, servers *database.Servers)
 	// window is Config.StickyWindow; 0: its default.
@@ -31,12 +29,7 @@ type routed struct {
 
 // routed returns a strategy with a session per customer, and what is changed.
 func (l *lab) routed(label string, change func(*readsplit.Config, *database.Servers)) *routed {
-	s := &routed{label: label, change: change, window: l.window}
-	s.sessions = make([]*readsplit.Session, l.customers+1) // customers count from 1
-	for i := range s.sessions {
-		s.sessions[i] = readsplit.NewSession()
-	}
-	return s
+	return &routed{label: label, change: change, window: l.window, sessions: orderlab.NewSessions(l.customers)}
 }
 
 // withoutSessions returns the strategy "routed_no_session": db.Use, and nothing else in
@@ -99,10 +92,7 @@ func (s *routed) open(ctx context.Context, servers *database.Servers) (*gorm.DB,
 }
 
 func (s *routed) Request(ctx context.Context, customer int64) context.Context {
-	if s.sessions == nil {
-		return ctx
-	}
-	return readsplit.WithSession(ctx, s.sessions[customer])
+	return s.sessions.Request(ctx, customer)
 }
 
 func (s *routed) Status() (readsplit.Status, bool) { return s.plugin.Status(), true }
