@@ -21,6 +21,11 @@ WEBSHOP  ?=
 REGIONS ?=
 SCALE   ?=
 
+# For make pitfalls: flags, see -help.
+PITFALLS ?=
+# For make conflicts: -report 60s -delay 30s.
+CONFLICTS ?=
+
 # For make observed: -hurry, a minute of the alerts is a second.
 OBSERVED ?=
 
@@ -43,6 +48,8 @@ help:
 	@echo 'make observed    a shop with metrics, a status page, and Prometheus with the alerts; break servers, and watch'
 	@echo '                 (OBSERVED=-hurry: a minute of the alerts is a second)'
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
+	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
+	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -53,8 +60,11 @@ help:
 	@echo 'make simulate    balancers against servers on paper: the tables and plots of docs/balancing.md'
 	@echo 'make regions     a primary in another region: what a read costs after a write, beside plain GORM; makes docs/regions.md'
 	@echo '                 (REGIONS="-only readsplit -for 5s" only prints; -away, -behind for other distances)'
+	@echo 'make capacity    processor time of statements on primary and replicas, and what replicas add; makes docs/capacity.md'
+	@echo 'make synchronous what synchronous replication and remote_apply cost instead; makes docs/synchronous-replication.md'
 	@echo 'make scale       what a thousand replicas, a million sessions, 10,000 readers cost; makes docs/scale.md'
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
+	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
@@ -67,7 +77,7 @@ deps:
 	@scripts/deps.sh $(PG)
 
 .PHONY: test
-test: deps vet fmt
+test: deps fmt
 	@scripts/test.sh $(PG) $(modules)
 
 .PHONY: vet
@@ -98,6 +108,11 @@ demo: deps
 sqlserver:
 	@go build -buildvcs=false -o bin/sqlserver ./examples/sqlserver/lab
 	@bin/sqlserver $(SQLSERVER)
+
+.PHONY: pitfalls
+pitfalls: deps
+	@go build -buildvcs=false -o bin/pitfalls ./examples/pitfalls
+	@bin/pitfalls -pg $(PG) -page docs/pitfalls.md $(PITFALLS)
 
 .PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
@@ -146,12 +161,23 @@ cluster: deps
 simulate:
 	@go run ./internal/simulate/plots
 
-# Delayed links instead of regions (docs/regions.md), and what grows (docs/scale.md).
-.PHONY: regions scale
+# Delayed links instead of regions (docs/regions.md), what grows (docs/scale.md), the
+# servers' own way to current replicas (docs/synchronous-replication.md), and what
+# replicas add (docs/capacity.md).
+.PHONY: regions scale synchronous capacity
 regions: deps
 	@go run ./internal/regions -pg $(PG) -page docs/regions.md $(REGIONS)
+synchronous: deps
+	@go run ./internal/synchronous -pg $(PG) -page docs/synchronous-replication.md
+capacity: deps
+	@go run ./internal/capacity -pg $(PG) -page docs/capacity.md
 scale: deps
 	@go run ./internal/scale -pg $(PG) -page docs/scale.md $(SCALE)
+
+# Reports on replicas and hot standby conflicts (docs/conflicts.md).
+.PHONY: conflicts
+conflicts: deps
+	@go run ./internal/hotstandby -pg $(PG) -page docs/conflicts.md $(CONFLICTS)
 
 # What each guarantee level of sessions costs, side by side (docs/sessions.md).
 .PHONY: levels

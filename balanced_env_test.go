@@ -274,6 +274,23 @@ func ownReads(t testing.TB, d *testDB, users, n int, mark func(context.Context) 
 	return by, missing
 }
 
+// ownReadsOn lets eight users write and read what they wrote, n times together, and again
+// until a server has served a tenth of that. Nobody misses a write.
+func ownReadsOn(t testing.TB, d *testDB, server string, n int) (by map[string]int) {
+	t.Helper()
+	by = map[string]int{}
+	eventually(t, server+" to serve own reads", func() bool {
+		more, missing := ownReads(t, d, 8, n, nil)
+		require.Zero(t, missing)
+		for name, reads := range more {
+			by[name] += reads
+		}
+		return by[server] >= n/10 || t.Failed()
+	})
+	t.Logf("%v", by)
+	return by
+}
+
 // spread waits until reads that run at the same time are served by all of these
 // servers. Without anybody beside it a read gets the connection that was used last.
 func spread(t testing.TB, d *testDB, names ...string) {

@@ -19,7 +19,10 @@ import (
 // that wants one falls back on the primary.
 func newOverloaded(t *testing.T, b overload.Budget, options ...dbOption) *trap {
 	t.Helper()
-	x := newTrap(t, append([]dbOption{configured(quick), saidToRead("nap"), configured(func(c *readsplit.Config) { c.PrimaryBudget = b })}, options...)...)
+	x := newTrap(t, append([]dbOption{configured(quick), saidToRead("nap"), configured(func(c *readsplit.Config) {
+		c.PrimaryBudget = b
+		c.MaxSampleAge, c.StickyWindow = longNewsAge, longNewsAge+time.Second // they lag, and are known
+	})}, options...)...)
 	x.past(t, napSchema)
 	require.NoError(t, x.cluster.WaitCaughtUp(limit(t)))
 	x.fallBehind(t)

@@ -51,12 +51,14 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 		watch, stop := make(chan int, 1), make(chan struct{})
 		go func() {
 			seen := 0
+			tick := time.NewTicker(2 * time.Millisecond)
+			defer tick.Stop()
 			for {
 				select {
 				case <-stop:
 					watch <- seen
 					return
-				default:
+				case <-tick.C:
 					var n int
 					err := x.cluster.Primary().DB().QueryRow("SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND query LIKE '%nap(%'", x.schema).Scan(&n)
 					assert.NoError(t, err)

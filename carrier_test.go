@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session"
@@ -67,7 +68,7 @@ func TestDoubtOfACarrier(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, time.Since(began), window)
-	require.Less(t, time.Since(began), window+5*time.Second)
+	require.Less(t, time.Since(began), window+30*time.Second)
 	require.Equal(t, 2, seesBooks(t, db), "the replicas still lack what the primary has")
 	require.NoError(t, x.cluster.UndoAll())
 	eventually(t, "the replicas to serve it", func() bool { return isReplica(served(t, db)) })
@@ -149,9 +150,12 @@ func TestTokenNow(t *testing.T) {
 
 	tx := db.Begin()
 	require.NoError(t, tx.Error)
+	const window, rounded = 20 * time.Second, time.Second
+	asked := time.Now()
 	open := content(t, s.TokenNow())
 	assert.Equal(t, settled.Positions, open.Positions)
-	assert.WithinDuration(t, time.Now().Add(20*time.Second), open.Unsure, 2*time.Second, "what the transaction may write")
+	assert.False(t, open.Unsure.Before(asked.Add(window-rounded)), "what the transaction may write")
+	assert.False(t, open.Unsure.After(time.Now().Add(window+rounded)), "what the transaction may write")
 	require.NoError(t, tx.Exec("INSERT INTO books_t (title) VALUES ('inside')").Error)
 	require.False(t, content(t, s.TokenNow()).Unsure.IsZero())
 	require.NoError(t, tx.Commit().Error)
@@ -172,9 +176,10 @@ func TestTokenNow(t *testing.T) {
 	}))
 	db, ctx = hung.session()
 	require.NoError(t, db.Exec("INSERT INTO books_t (title) VALUES ('mine')").Error)
+	slow := heldup.Watch(t)
 	began := time.Now()
 	text := readsplit.SessionFrom(ctx).TokenNow()
-	assert.Less(t, time.Since(began), 900*time.Millisecond, "Token would wait for a second")
+	assert.Less(t, time.Since(began), 900*time.Millisecond+10*slow(), "Token would wait for a second")
 	late := content(t, text)
 	assert.False(t, late.Unsure.IsZero())
 	assert.False(t, late.Unsure.After(late.Expires))

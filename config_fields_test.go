@@ -272,8 +272,10 @@ func (f fieldTest) stickyWindow(t *testing.T) {
 
 func testPrimaryLost(t *testing.T) {
 	c := breakable(t)
-	base := newDB(t, c, configured(quick))
-	changed := newDB(t, c, inDatabase(base.name), configured(quick), configured(func(c *readsplit.Config) { c.PrimaryLost = readsplit.Refuse }))
+	// Lag is known no more, and the replicas are known all the same.
+	soon := configured(func(c *readsplit.Config) { c.SampleEvery, c.MaxLag = 50*time.Millisecond, 500*time.Millisecond })
+	base := newDB(t, c, soon)
+	changed := newDB(t, c, inDatabase(base.name), soon, configured(func(c *readsplit.Config) { c.PrimaryLost = readsplit.Refuse }))
 	undo := injected(t)(c.Primary().Stop(t.Context()))
 	defer undone(t, undo)
 	eventually(t, "the refusal", func() bool { return changed.WithContext(nobody()).Raw(whoSQL).Scan(new(string)).Error != nil })

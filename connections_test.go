@@ -24,6 +24,7 @@ func sized(t *testing.T, c *testenv.Cluster, open int, cfg readsplit.Config) (*r
 	pool, err := db.DB()
 	require.NoError(t, err)
 	pool.SetMaxOpenConns(open)
+	cfg.SampleTimeout = 10 * time.Second // the first question is asked on a busy machine too
 	p := readsplit.New(cfg)
 	require.NoError(t, db.Use(p))
 	t.Cleanup(func() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/failover"
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -86,13 +87,14 @@ func TestFailoverHostsOfTheDSN(t *testing.T) {
 	})
 	t.Run("a frozen host first", func(t *testing.T) {
 		undo := injected(t)(replica.Freeze(t.Context()))
+		slow := heldup.Watch(t)
 		began := time.Now()
 		d := open(t, c.Primary().DSNFor(made.name)+" "+hostsOf(replica, c.Primary()))
 		t.Logf("opened in %v", time.Since(began).Round(time.Millisecond))
 		for range 10 {
 			began := time.Now()
 			assert.Equal(t, "primary", d.writer(t))
-			assert.Less(t, time.Since(began), 900*time.Millisecond, "a write does not wait for it")
+			assert.Less(t, time.Since(began), 900*time.Millisecond+10*slow(), "a write does not wait for it")
 		}
 		undone(t, undo)
 	})
@@ -480,12 +482,13 @@ func TestFailoverOfAWriteUnderWay(t *testing.T) {
 		return ask[int](t, c.Primary(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = $1", d.name) == len(ways)
 	})
 	heir := c.Replica(0)
+	slow := heldup.Watch(t)
 	injected(t)(heir.Promote(t.Context()))
 	promoted := time.Now()
 	for range ways {
 		e := <-ends
 		require.Error(t, e.err, e.name)
-		assert.Less(t, time.Since(promoted), 2*time.Second, e.name)
+		assert.Less(t, time.Since(promoted), 2*time.Second+20*slow(), e.name)
 		var server string
 		tx := d.WithContext(e.ctx).Raw(whoSQL).Scan(&server)
 		require.NoError(t, tx.Error)

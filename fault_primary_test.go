@@ -119,7 +119,7 @@ func TestFaultPrimaryRestarts(t *testing.T) {
 	c := breakable(t)
 	d := newDB(t, c, configured(quick), configured(func(c *readsplit.Config) {
 		// The primary must be given up before MaxLag has passed, also on a slow machine.
-		c.MaxLag, c.StickyWindow = 1500*time.Millisecond, 2*time.Second
+		c.MaxLag, c.MaxSampleAge, c.StickyWindow = 5*time.Second, 5*time.Second, 10*time.Second
 	}))
 	counters(t, d, 16)
 	for name, inject := range map[string]func(context.Context) (testenv.Undo, error){"killed": c.Primary().Kill, "stopped": c.Primary().Stop} {

@@ -67,7 +67,7 @@ func booksFrom(t testing.TB, db *gorm.DB) answer {
 // hog opens a report that holds a connection of the group until it is closed.
 func hog(t testing.TB, db *gorm.DB) *sql.Rows {
 	t.Helper()
-	rows, err := db.Raw("SELECT generate_series(1, 1000000)").Rows()
+	rows, err := db.Raw("SELECT generate_series(1, 100000)").Rows()
 	require.NoError(t, err)
 	require.True(t, rows.Next())
 	require.NoError(t, rows.Err())

@@ -10,9 +10,10 @@ import (
 
 // logTo logs changes of state to GORM's own logger, where the application looks.
 func logTo(db *gorm.DB) func(monitor.Change) {
+	sqlServer := db.Dialector.Name() == "sqlserver" // Use replaces the dialector while servers are watched already
 	return func(c monitor.Change) {
 		ctx := context.Background()
-		if db.Dialector.Name() == "sqlserver" {
+		if sqlServer {
 			if text := saidOfSQLServer(c); text != "" {
 				db.Logger.Warn(ctx, "%s", text)
 				return

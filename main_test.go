@@ -155,6 +155,7 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 	for _, option := range options {
 		option(&o)
 	}
+	consistent(&o.config)
 	d.name = o.database
 	if o.database == fresh {
 		require.NoError(t, c.CreateDatabase(t.Context(), fresh))
@@ -185,11 +186,37 @@ func newDB(t testing.TB, c *testenv.Cluster, options ...dbOption) *testDB {
 
 // undisturbed is for servers that do not freeze: one that does not answer within half a
 // second shares two processors with three packages of tests, and is not down. One that
-// dies, stops or is promoted says so.
-func undisturbed(c *readsplit.Config) { c.SampleTimeout = 10 * time.Second }
+// dies, stops or is promoted says so. And what is known of servers stays valid for longer
+// than that: otherwise a read goes to the primary now and then, whatever is tested.
+func undisturbed(c *readsplit.Config) {
+	c.SampleTimeout, c.MaxSampleAge, c.MaxLag = 10*time.Second, longNewsAge, longNewsAge
+}
 
-// impatient is for servers that freeze, which nothing but the time tells from others.
-func impatient(c *readsplit.Config) { c.SampleTimeout = 0 }
+const longNewsAge = 10 * time.Second
+
+// consistent fits undisturbed to what a test has set: a window that ends while what is
+// known may still be older would be refused. And servers are sampled as often as by
+// default while nothing runs: a test waits for what comes of it.
+func consistent(c *readsplit.Config) {
+	if c.StickyWindow > 0 && c.MaxLag > 0 && c.StickyWindow < c.MaxLag+c.MaxSampleAge {
+		if c.MaxSampleAge == longNewsAge {
+			c.MaxSampleAge = 0
+		}
+		if c.MaxLag == longNewsAge {
+			c.MaxLag = 0
+		}
+	}
+	if c.StickyWindow == 0 && c.MaxLag == readsplit.Off && c.MaxSampleAge == longNewsAge {
+		c.StickyWindow = 5 * time.Second // the default, which long news would make longer
+	}
+	if c.IdleSampleEvery == 0 && c.MaxSampleAge == longNewsAge {
+		c.IdleSampleEvery = max(c.SampleEvery, 800*time.Millisecond)
+	}
+}
+
+// impatient is for servers that freeze, which nothing but the time tells from others:
+// longer than a busy machine takes to ask two questions.
+func impatient(c *readsplit.Config) { c.SampleTimeout = 1500 * time.Millisecond }
 
 // password is the secret in a DSN, which must appear nowhere.
 func password(dsn string) string {

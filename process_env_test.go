@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/postgres"
@@ -108,7 +109,7 @@ func serveRequests(in io.Reader, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg := readsplit.Config{MaxLag: readsplit.Off}
+	cfg := readsplit.Config{MaxLag: readsplit.Off, SampleTimeout: 10 * time.Second}
 	steady(&cfg)
 	for name, dsn := range c.Replicas {
 		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: name, Dialector: postgres.Open(dsn)})

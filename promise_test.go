@@ -163,7 +163,7 @@ func TestCloseWhileAReplicaIsRemoved(t *testing.T) {
 	defer cancel()
 	go func() { removed <- d.plugin.RemoveReplica(ctx, "replica1") }()
 	eventually(t, "it to be drained", func() bool { return d.plugin.Status().Replicas[0].Drained })
-	closing, end := context.WithTimeout(context.Background(), 5*time.Second)
+	closing, end := context.WithTimeout(context.Background(), 30*time.Second)
 	defer end()
 	assert.NoError(t, d.plugin.Close(closing))
 	cancel()

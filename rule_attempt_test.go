@@ -103,7 +103,7 @@ func TestR15LockHeldByReplay(t *testing.T) {
 			assert.Zero(t, failed.Load())
 			assert.Zero(t, here.Load())
 			// Two attempts, and one more where the other replica is slow to answer for want of cores.
-			assert.Less(t, time.Duration(slowest.Load()), 3*timeout+2*time.Second)
+			assert.Less(t, time.Duration(slowest.Load()), 3*timeout+10*time.Second)
 			st := d.plugin.Status()
 			assert.Positive(t, st.Retries[retry.CauseAttemptTimeout], "%v", st.Retries)
 			assert.True(t, st.Replicas[0].Up, "slow is not down")
@@ -241,7 +241,7 @@ func (c *counting) AfterFunc(func()) func() bool {
 func TestAttemptTimeoutOfAFullPool(t *testing.T) {
 	c := breakable(t)
 	d := newDB(t, c, configured(boundless), configured(func(c *readsplit.Config) {
-		c.AttemptTimeout = 200 * time.Millisecond
+		c.AttemptTimeout = time.Second
 		c.Pool = readsplit.Pool{MaxOpen: 2}
 		c.Balancer = first{}
 	}))
@@ -259,7 +259,7 @@ func TestAttemptTimeoutOfAFullPool(t *testing.T) {
 	}
 	began := time.Now()
 	require.Equal(t, "replica2", served(t, d.DB))
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(began), 15*time.Second)
 	// One, and another where the other replica is slow for want of cores.
 	require.Contains(t, []uint64{1, 2}, d.plugin.Status().Retries[retry.CauseAttemptTimeout])
 	require.True(t, d.plugin.Status().Replicas[0].Up)

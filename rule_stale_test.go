@@ -3,6 +3,7 @@ package readsplit_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ import (
 // but never what the session itself wrote. Only AnyReplica does, and says so.
 func TestR11StaleModes(t *testing.T) {
 	c := breakable(t)
-	d := newDB(t, c, configured(patient))
+	d := newDB(t, c, configured(patient), configured(func(c *readsplit.Config) { c.MaxLag = time.Second }))
 	counters(t, d, 2)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	writer, reader := nobody(), nobody()

@@ -58,8 +58,28 @@ func release(t testing.TB, c *testenv.Cluster, database string) {
 	execOn(t, c.Primary(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND wait_event = 'SyncRep'", database)
 }
 
+// untilItWaits is a context that is cancelled when an INSERT in a database waits for a
+// synchronous replica: a time might end before anything was sent.
+func untilItWaits(ctx context.Context, c *testenv.Cluster, database string) (waits context.Context, end func()) {
+	waits, cancel := context.WithCancel(ctx)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; n == 0 && waits.Err() == nil; <-tick.C {
+			_ = c.Primary().DB().QueryRowContext(waits, waitingInsert, database).Scan(&n) // asked again
+		}
+		cancel()
+	}()
+	return waits, func() { cancel(); <-looked }
+}
+
 // waiting counts the backends of a database that wait for a synchronous replica.
 const waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wait_event = 'SyncRep'"
+
+// waitingInsert counts those of them that insert.
+const waitingInsert = waiting + " AND query LIKE 'INSERT%'"
 
 // R9: a write whose outcome nobody knows binds its session as if it had happened.
 // A wait for a synchronous replica that is cancelled returns an error, and the row
@@ -67,8 +87,8 @@ const waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND wa
 func TestR09OutcomeUnknown(t *testing.T) {
 	c := breakable(t)
 	d := newDB(t, c, configured(quick), configured(boundless), configured(func(c *readsplit.Config) {
-		c.StickyWindow = 500 * time.Millisecond
-		impatient(c) // a question may wait for a replica that will never confirm
+		c.StickyWindow = time.Second
+		c.SampleTimeout = 500 * time.Millisecond // a question may wait for a replica that will never confirm
 	}))
 	require.NoError(t, d.Exec("CREATE TABLE writes (note text)").Error)
 	terminate := func(t testing.TB) {
@@ -81,8 +101,8 @@ func TestR09OutcomeUnknown(t *testing.T) {
 	}
 	for name, write := range map[string]func(ctx context.Context, note string) error{
 		"autocommit, cancelled": func(ctx context.Context, note string) error {
-			ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-			defer cancel()
+			ctx, end := untilItWaits(ctx, c, d.name)
+			defer end()
 			return insert(d.WithContext(ctx), note)
 		},
 		"transaction, cancelled": func(ctx context.Context, note string) error {
@@ -143,10 +163,11 @@ func TestR09OutcomeUnknown(t *testing.T) {
 				assert.Equal(t, unsure+1, d.plugin.Status().Unsure)
 				u.token = tokenOf(t, u.ctx)
 				release(t, c, d.name)
+				eventually(t, "the insert to end", func() bool { return ask[int](t, c.Primary(), waitingInsert, d.name) == 0 })
 			}
 			// After it, the replicas that are cut off have not reached the position of
 			// then. The process is bound by it too, and whoever joins the token.
-			eventually(t, "the window to end", func() bool { return time.Since(all[len(all)-1].lost) > 600*time.Millisecond })
+			eventually(t, "the window to end", func() bool { return time.Since(all[len(all)-1].lost) > 1100*time.Millisecond })
 			there := direct(t, c.Primary(), d.name)
 			for _, u := range all {
 				eventually(t, "the row to be there", func() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
@@ -193,7 +194,7 @@ func TestT09CommitUnderWay(t *testing.T) {
 func TestT09UseOnADerivedHandle(t *testing.T) {
 	x := newTrap(t)
 	base := openGORM(t, x, false)
-	p := readsplit.New(readsplit.Config{MaxLag: readsplit.Off, Replicas: x.replicas()})
+	p := readsplit.New(readsplit.Config{MaxLag: readsplit.Off, MaxSampleAge: longNewsAge, SampleTimeout: 10 * time.Second, Replicas: x.replicas()})
 	derived := base.WithContext(context.Background())
 	require.NoError(t, derived.Use(p))
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })

@@ -105,12 +105,13 @@ func newTrap(t *testing.T, options ...dbOption) *trap {
 	}
 	var o dbOptions
 	o.gorm.Logger = x.log
-	o.config.MaxLag = readsplit.Off
 	undisturbed(&o.config)
+	o.config.MaxLag = readsplit.Off
 	o.config.Replicas = x.replicas()
 	for _, option := range options {
 		option(&o)
 	}
+	consistent(&o.config)
 
 	var err error
 	x.admin, err = sql.Open("pgx", x.dsn("primary"))

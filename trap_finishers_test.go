@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -270,7 +271,9 @@ func TestT21EveryFinisher(t *testing.T) {
 					broken := make(chan struct{})
 					go func() {
 						defer close(broken)
-						for breaking.Err() == nil {
+						tick := time.NewTicker(2 * time.Millisecond)
+						defer tick.Stop()
+						for ; breaking.Err() == nil; <-tick.C {
 							breakOff(x, breaking)
 						}
 					}()

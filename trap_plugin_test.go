@@ -84,7 +84,7 @@ func TestT07MissingCallbacks(t *testing.T) {
 	db = openGORM(t, x, false)
 	require.NoError(t, db.Callback().Create().Remove("gorm:save_after_associations"))
 	require.NoError(t, db.Callback().Delete().Remove("gorm:after_delete"))
-	p := readsplit.New(readsplit.Config{MaxLag: readsplit.Off, Replicas: x.replicas()})
+	p := readsplit.New(readsplit.Config{MaxLag: readsplit.Off, MaxSampleAge: longNewsAge, SampleTimeout: 10 * time.Second, Replicas: x.replicas()})
 	require.NoError(t, db.Use(p))
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
 	eventually(t, "reads go to a replica", func() bool { return isReplica(served(t, db)) })

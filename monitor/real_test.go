@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/readsplit/readsplit/internal/heldup"
 	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/monitor"
 	"github.com/readsplit/readsplit/policy"
@@ -61,21 +62,22 @@ func TestRealServers(t *testing.T) {
 func ownWrites(t *testing.T, c *testenv.Cluster) {
 	m, source, w := watch(t, c.Primary(), c.Replicas())
 	for i, s := range c.Replicas() {
-		within(t, 5*time.Second, "it is not used", func() bool { return usable(m, i) })
+		within(t, 30*time.Second, "it is not used", func() bool { return usable(m, i) })
 		assert.Equal(t, policy.RoleStandby, replica(m, i).Role)
 		assert.Equal(t, s.Name(), replica(m, i).Name)
 	}
-	before := m.Captures()
+	slow := heldup.Watch(t)
 	const writes = 200
 	began := time.Now()
+	before := m.Captures()
 	for n := range writes {
 		id := ask[int64](t, c.Primary(), "INSERT INTO orders (note) VALUES (repeat('x', $1)) RETURNING id", n%300)
 		next := m.NextCapture()
-		require.True(t, m.AwaitCapture(t.Context(), next, time.Now().Add(5*time.Second)))
+		require.True(t, m.AwaitCapture(t.Context(), next, time.Now().Add(30*time.Second)))
 		need, at, ok := m.Captured(next, n%2 == 0)
 		require.True(t, ok)
 		for i, s := range c.Replicas() {
-			deadline := time.Now().Add(20 * time.Second)
+			deadline := time.Now().Add(30 * time.Second)
 			for {
 				news := m.News()
 				if replica(m, i).Applied.Covers(need) {
@@ -87,27 +89,29 @@ func ownWrites(t *testing.T, c *testenv.Cluster) {
 			require.Equal(t, 1, ask[int](t, s, "SELECT count(*) FROM orders WHERE id = $1", id), "%s has replayed %v and lacks the order", s.Name(), need)
 		}
 	}
+	captures := m.Captures() - before
 	took := time.Since(began)
-	assert.LessOrEqual(t, m.Captures()-before, uint64(writes)+uint64(took/(40*time.Millisecond))+2, "a capture per write and the regular samples, no more")
-	assert.Less(t, replica(m, 0).CatchUp, 50*time.Millisecond)
+	assert.LessOrEqual(t, captures, uint64(writes)+uint64(took/(40*time.Millisecond))+2, "a capture per write and the regular samples, no more")
+	assert.Less(t, replica(m, 0).CatchUp, 50*time.Millisecond+10*slow())
 	assert.NotContains(t, strings.Join(w.happened(), " "), "regressed")
 	assert.LessOrEqual(t, source.nudges.Load(), int64(took/time.Second)+1)
 }
 
 func replayPaused(t *testing.T, c *testenv.Cluster) {
 	m, _, _ := watch(t, c.Primary(), c.Replicas())
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
 	undo, err := c.Replica(0).PauseReplay(t.Context())
 	require.NoError(t, err)
 	exec(t, c.Primary(), "INSERT INTO orders (note) VALUES ('while paused')")
 	written := time.Now()
+	slow := heldup.Watch(t)
 	reads := 0
 	during(2*realLag, func() {
 		reads++
 		r := replica(m, 0)
 		lag, ok := r.Lag(time.Now())
 		require.True(t, !r.Up || !ok || lag >= time.Since(written)-10*time.Millisecond, "lag %v, and the write is %v old", lag, time.Since(written))
-		require.True(t, usable(m, 1))
+		require.True(t, near(m, 1, slow()))
 	})
 	require.Greater(t, reads, 100)
 	assert.True(t, replica(m, 0).Paused)
@@ -115,23 +119,24 @@ func replayPaused(t *testing.T, c *testenv.Cluster) {
 	assert.Positive(t, replica(m, 0).BehindBytes)
 	assert.Equal(t, 0, ask[int](t, c.Replica(0), "SELECT count(*) FROM orders WHERE note = 'while paused'"), "the fault was in force")
 	require.NoError(t, undo())
-	within(t, 5*time.Second, "it does not come back", func() bool { return usable(m, 0) })
+	within(t, 30*time.Second, "it does not come back", func() bool { return usable(m, 0) })
 	assert.False(t, replica(m, 0).Paused)
 }
 
 func cutOff(t *testing.T, c *testenv.Cluster) {
 	m, source, _ := watch(t, c.Primary(), c.Replicas())
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
 	undo, err := c.Replica(0).Cut(t.Context())
 	require.NoError(t, err)
 	nudges := source.nudges.Load()
 	exec(t, c.Primary(), "INSERT INTO orders (note) SELECT 'while cut off' FROM generate_series(1, 1000)")
 	written := time.Now()
-	during(3*realLag, func() {
+	slow := heldup.Watch(t)
+	during(2*realLag, func() {
 		r := replica(m, 0)
 		lag, ok := r.Lag(time.Now())
 		require.True(t, !ok || lag >= time.Since(written)-10*time.Millisecond)
-		require.True(t, usable(m, 1))
+		require.True(t, near(m, 1, slow()))
 	})
 	assert.True(t, replica(m, 0).Up, "it answers")
 	assert.False(t, usable(m, 0))
@@ -140,7 +145,7 @@ func cutOff(t *testing.T, c *testenv.Cluster) {
 	assert.Equal(t, 0, ask[int](t, c.Replica(0), "SELECT count(*) FROM orders WHERE note = 'while cut off'"))
 	assert.Equal(t, nudges, source.nudges.Load(), "a nudge would tell nothing")
 	require.NoError(t, undo())
-	within(t, 10*time.Second, "it does not come back", func() bool { return usable(m, 0) })
+	within(t, 30*time.Second, "it does not come back", func() bool { return usable(m, 0) })
 	assert.Equal(t, 1000, ask[int](t, c.Replica(0), "SELECT count(*) FROM orders WHERE note = 'while cut off'"))
 }
 
@@ -154,12 +159,13 @@ func idleOpenTransaction(t *testing.T, c *testenv.Cluster) {
 			// Something else on the server may finish the record before it matters.
 			for attempt := 1; ; attempt++ {
 				require.LessOrEqual(t, attempt, 5, "no record was left unfinished for long enough")
-				within(t, 10*time.Second, "not in use", ready)
+				within(t, 30*time.Second, "not in use", ready)
 				end := restInside(t, c)
-				nudges, out := source.nudges.Load(), false
+				nudges, out, slow := source.nudges.Load(), false, heldup.Watch(t)
 				during(2*realLag, func() {
 					out = out || !ready()
-					require.False(t, out && allowed, "a healthy replica was thrown out: %+v", m.Snapshot().Replicas)
+					fine := near(m, 0, slow()) && near(m, 1, slow()) && near(m, 2, slow())
+					require.True(t, fine || !allowed, "a healthy replica was thrown out: %+v", m.Snapshot().Replicas)
 				})
 				nudges = source.nudges.Load() - nudges
 				end()
@@ -217,14 +223,14 @@ func restsInside(t *testing.T, c *testenv.Cluster) bool {
 func backendCrashed(t *testing.T, c *testenv.Cluster) {
 	m, _, w := watch(t, c.Primary(), c.Replicas())
 	s := c.Replica(0)
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) })
 	conn, _, err := opens(t.Context(), m, 0, s)
 	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	exec(t, c.Primary(), "INSERT INTO orders (note) SELECT 'before the crash' FROM generate_series(1, 1000)")
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 	newest := lsnOf(t, c.Primary(), "SELECT pg_current_wal_flush_lsn()::text")
-	within(t, 5*time.Second, "its position is not seen", func() bool { return replica(m, 0).Applied.LSN >= newest })
+	within(t, 30*time.Second, "its position is not seen", func() bool { return replica(m, 0).Applied.LSN >= newest })
 	before := replica(m, 0)
 	w.happened()
 
@@ -257,7 +263,7 @@ func backendCrashed(t *testing.T, c *testenv.Cluster) {
 	assert.Contains(t, w.happened(), "replica1 regressed")
 	require.NoError(t, delay())
 	require.NoError(t, undo())
-	within(t, 20*time.Second, "it does not come back", func() bool { return usable(m, 0) && replica(m, 0).Applied.LSN >= newest })
+	within(t, 30*time.Second, "it does not come back", func() bool { return usable(m, 0) && replica(m, 0).Applied.LSN >= newest })
 	assert.Equal(t, 1000, ask[int](t, s, "SELECT count(*) FROM orders WHERE note = 'before the crash'"))
 }
 
@@ -269,41 +275,43 @@ func lsnOf(t *testing.T, s *testenv.Server, query string) lsn.LSN {
 }
 
 func frozen(t *testing.T, c *testenv.Cluster) {
-	m, _, w := watch(t, c.Primary(), c.Replicas())
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
+	const timeout = 500 * time.Millisecond
+	m, _, w := watch(t, c.Primary(), c.Replicas(), func(c *monitor.Config) { c.SampleTimeout = timeout })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
 	w.happened()
+	slow := heldup.Watch(t)
 	undo, err := c.Replica(1).Freeze(t.Context())
 	require.NoError(t, err)
-	took := within(t, 10*time.Second, "it is not declared dead", func() bool { return len(w.called()) > 0 })
+	took := within(t, 30*time.Second, "it is not declared dead", func() bool { return len(w.called()) > 0 })
 	// One question, its repetition on a new connection, the pause before them, and
-	// half a second for the scheduler of a busy machine.
-	assert.Less(t, took, 2*500*time.Millisecond+55*time.Millisecond+200*time.Millisecond+500*time.Millisecond)
+	// half a second for the scheduler of a busy machine, and more where it needs more.
+	assert.Less(t, took, 2*timeout+55*time.Millisecond+200*time.Millisecond+500*time.Millisecond+10*slow())
 	assert.False(t, replica(m, 1).Up)
-	during(time.Second, func() { require.True(t, usable(m, 0), "the other server has nothing to do with it") })
+	during(time.Second, func() { require.True(t, near(m, 0, slow()), "the other server has nothing to do with it") })
 	require.NoError(t, undo())
-	within(t, 10*time.Second, "it does not come back", func() bool { return usable(m, 1) })
+	within(t, 30*time.Second, "it does not come back", func() bool { return usable(m, 1) })
 	assert.Equal(t, []string{"alive 1"}, w.called())
 	assert.Equal(t, []string{"replica2 suspect", "replica2 down", "replica2 up"}, w.happened())
 }
 
 func primaryKilled(t *testing.T, c *testenv.Cluster) {
 	m, _, w := watch(t, c.Primary(), c.Replicas())
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) })
 	old := m.Snapshot().Primary.Position.History
 	w.happened()
 	undo, err := c.Primary().Kill(t.Context())
 	require.NoError(t, err)
-	within(t, 3*time.Second, "it is not lost", func() bool { return m.Snapshot().Primary.Lost })
+	within(t, 30*time.Second, "it is not lost", func() bool { return m.Snapshot().Primary.Lost })
 	assert.False(t, m.AwaitCapture(t.Context(), m.NextCapture(), time.Now().Add(time.Minute)), "at once")
 	during(2*realLag, func() { require.True(t, replica(m, 0).Up && replica(m, 1).Up) })
 	assert.False(t, usable(m, 0), "no bound can be proven")
 	require.NoError(t, undo())
-	within(t, 10*time.Second, "it does not come back", func() bool { return !m.Snapshot().Primary.Lost })
+	within(t, 30*time.Second, "it does not come back", func() bool { return !m.Snapshot().Primary.Lost })
 	now := m.Snapshot().Primary.Position.History
 	assert.Equal(t, old.System, now.System)
 	assert.Equal(t, old.Timeline, now.Timeline)
 	assert.NotEqual(t, old.Incarnation, now.Incarnation, "the same data, another run")
-	within(t, 20*time.Second, "the replicas do not come back", func() bool { return usable(m, 0) && usable(m, 1) })
+	within(t, 30*time.Second, "the replicas do not come back", func() bool { return usable(m, 0) && usable(m, 1) })
 	assert.Equal(t, now, replica(m, 0).Applied.History)
 	events := w.happened()
 	for _, e := range []string{"primary down", "primary new_history", "primary up"} {
@@ -315,20 +323,20 @@ func primaryKilled(t *testing.T, c *testenv.Cluster) {
 func promotion(t *testing.T, c *testenv.Cluster) {
 	loser, winner, stays, changes := c.Primary(), c.Replica(0), c.Replica(1), c.Replica(2)
 	m, _, w := watch(t, loser, c.Replicas())
-	within(t, 5*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) && usable(m, 2) })
+	within(t, 30*time.Second, "not in use", func() bool { return usable(m, 0) && usable(m, 1) && usable(m, 2) })
 	old := m.Snapshot().Primary.Position
 	w.happened()
 	_, err := winner.Promote(t.Context())
 	require.NoError(t, err)
-	within(t, 5*time.Second, "its new role is not seen", func() bool { return replica(m, 0).Role == policy.RolePrimary })
+	within(t, 30*time.Second, "its new role is not seen", func() bool { return replica(m, 0).Role == policy.RolePrimary })
 	assert.Contains(t, w.happened(), "replica1 writable")
 	assert.False(t, usable(m, 0))
 	_, _, err = opens(t.Context(), m, 0, winner)
 	require.ErrorIs(t, err, monitor.ErrNotStandby)
-	assert.True(t, usable(m, 1), "it still follows the primary that we watch")
+	within(t, 30*time.Second, "it still follows the primary that we watch", func() bool { return usable(m, 1) })
 	_, err = changes.Follow(t.Context(), winner)
 	require.NoError(t, err)
-	within(t, 5*time.Second, "a replica that changed sides is still trusted", func() bool { return replica(m, 2).Applied.Zero() })
+	within(t, 30*time.Second, "a replica that changed sides is still trusted", func() bool { return replica(m, 2).Applied.Zero() })
 	assert.Contains(t, w.happened(), "replica3 foreign")
 
 	// Another process, or this one after the name has moved, has the winner for
@@ -340,14 +348,14 @@ func promotion(t *testing.T, c *testenv.Cluster) {
 	exec(t, loser, "INSERT INTO orders (note) SELECT 'written to the loser' FROM generate_series(1, 1000)")
 	exec(t, winner, "INSERT INTO orders (note) VALUES ('written to the winner')")
 	n := m2.NextCapture()
-	require.True(t, m2.AwaitCapture(t.Context(), n, time.Now().Add(5*time.Second)))
+	require.True(t, m2.AwaitCapture(t.Context(), n, time.Now().Add(30*time.Second)))
 	need, at, ok := m2.Captured(n, true)
 	require.True(t, ok)
 	assert.Equal(t, lsn.Incomparable, lsn.Compare(old, need), "positions of two histories")
-	within(t, 10*time.Second, "it does not follow the loser", func() bool {
+	within(t, 30*time.Second, "it does not follow the loser", func() bool {
 		return lsnOf(t, stays, "SELECT pg_last_wal_replay_lsn()::text") > need.LSN
 	})
-	within(t, 20*time.Second, "the one that changed sides is not used", func() bool {
+	within(t, 30*time.Second, "the one that changed sides is not used", func() bool {
 		m2.Want(need.LSN, at, time.Now())
 		return usable(m2, 1) && replica(m2, 1).Applied.Covers(need)
 	})

@@ -41,6 +41,9 @@ func TestWritesDoNotCompile(t *testing.T) {
 // build compiles a program, with all of its errors, and keeps nothing.
 func build(t *testing.T, dir string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-e", "-o", os.DevNull, dir).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, dir)
+	// In addition to the flags with which everything that it imports is compiled already.
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -gcflags=-e")
+	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -38,7 +38,7 @@ func start(t *testing.T, o status.Options) *fixture {
 	t.Helper()
 	c := testenv.Start(t)
 	o.Ring = observe.NewRing(100)
-	cfg := readsplit.Config{Observers: []any{o.Ring}, SampleEvery: 20 * time.Millisecond}
+	cfg := readsplit.Config{Observers: []any{o.Ring}, SampleEvery: 20 * time.Millisecond, SampleTimeout: 10 * time.Second}
 	for _, r := range c.Replicas() {
 		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: r.Name(), Dialector: postgres.Open(r.DSN())})
 	}

@@ -133,7 +133,10 @@ func newApp(t *testing.T, o options, when order, install func(db *gorm.DB) error
 		require.NoError(t, install(x.DB))
 	}
 	if when != alone {
-		x.plugin = readsplit.New(readsplit.Config{Replicas: x.replicas(), MaxLag: readsplit.Off, MaxWait: 500 * time.Millisecond, Observers: o.observers})
+		x.plugin = readsplit.New(readsplit.Config{
+			Replicas: x.replicas(), Observers: o.observers, MaxWait: 500 * time.Millisecond,
+			MaxLag: readsplit.Off, MaxSampleAge: 20 * time.Second, SampleTimeout: 10 * time.Second, // a busy machine is no fault
+		})
 		require.NoError(t, x.Use(x.plugin))
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

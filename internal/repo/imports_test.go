@@ -95,6 +95,7 @@ var imports = map[string][]string{
 	"internal/connstring": {},
 	// A DNS server for tests.
 	"internal/dnsdouble": {},
+	"internal/heldup":    {},
 	// Tests alone, of everything from outside.
 	"internal/corpus": {},
 	"internal/repo":   {},

@@ -59,7 +59,7 @@ func TestJobSeesWhatWasWrittenBeforeIt(t *testing.T) {
 	undo()
 	begun = <-began
 	assert.False(t, begun.InVain)
-	assert.GreaterOrEqual(t, begun.Waited, 100*time.Millisecond)
+	assert.Positive(t, begun.Waited)
 	assert.Equal(t, onReplica(1), l.read(t, delayed))
 	assert.Equal(t, onReplica(1), l.read(t, sticky), "the primary only while no replica has it")
 	assert.Equal(t, onPrimary(1), l.read(t, always))
@@ -137,7 +137,7 @@ func TestJobWithoutAToken(t *testing.T) {
 	undo()
 	_, begun = jobs.Begin(t.Context(), "", jobs.Delayed(30*time.Second))
 	assert.False(t, begun.InVain, "it is no doubt that lasts a window")
-	assert.Less(t, begun.Waited, 4*time.Second)
+	assert.Less(t, begun.Waited, 15*time.Second)
 }
 
 func TestJobWhoseTokenIsNotToBeTrusted(t *testing.T) {

@@ -1,0 +1,6 @@
+package around
+
+type Note struct {
+	ID   int64
+	Text string
+}

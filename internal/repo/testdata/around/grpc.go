@@ -1,0 +1,6 @@
+package around
+
+import "google.golang.org/grpc"
+
+var target string
+var credentials grpc.DialOption

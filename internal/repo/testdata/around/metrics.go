@@ -1,0 +1,3 @@
+package around
+
+var replica string

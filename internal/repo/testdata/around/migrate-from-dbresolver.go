@@ -1,0 +1,5 @@
+package around
+
+var replica1 string
+var replica2 string
+var reports string

@@ -1,0 +1,5 @@
+package around
+
+import "gorm.io/gorm"
+
+type Accounts struct{ db *gorm.DB }

@@ -1,0 +1,4 @@
+package around
+
+var eu string
+var us string
