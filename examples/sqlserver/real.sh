@@ -74,21 +74,24 @@ until_is() {
 	done
 }
 
-# dsn PORT [INTENT]: a SQL Server in a container has a certificate that it made itself,
+# dsn PORT DATABASE [INTENT]: a SQL Server in a container has a certificate that it made itself,
 # which Go refuses now and then (a negative serial number), so that nothing is encrypted.
-dsn() { printf 'sqlserver://sa:%s@127.0.0.1:%s?database=%s&encrypt=disable%s' "$MSSQL_SA_PASSWORD" "$1" "$database" "${2-}"; }
+dsn() { printf 'sqlserver://sa:%s@127.0.0.1:%s?database=%s&encrypt=disable%s' "$MSSQL_SA_PASSWORD" "$1" "$2" "${3-}"; }
 
 # There is no listener in a group without a cluster manager: sql1 is the primary.
 names() {
-	READSPLIT_PRIMARY=$(dsn "${SQL1_PORT:-14331}")
-	READSPLIT_REPLICAS=
+	READSPLIT_PRIMARY=$(dsn "${SQL1_PORT:-14331}" "$database")
+	READSPLIT_REPLICAS='' READSPLIT_SQLSERVER_ADMIN_REPLICAS=''
 	if [ "$1" = group ]; then
-		READSPLIT_REPLICAS="sql2=$(dsn "${SQL2_PORT:-14332}" '&ApplicationIntent=ReadOnly')
-sql3=$(dsn "${SQL3_PORT:-14333}" '&ApplicationIntent=ReadOnly')"
+		READSPLIT_REPLICAS="sql2=$(dsn "${SQL2_PORT:-14332}" "$database" '&ApplicationIntent=ReadOnly')
+sql3=$(dsn "${SQL3_PORT:-14333}" "$database" '&ApplicationIntent=ReadOnly')"
+		# Where the suite may suspend data movement.
+		READSPLIT_SQLSERVER_ADMIN_REPLICAS="sql2=$(dsn "${SQL2_PORT:-14332}" master)
+sql3=$(dsn "${SQL3_PORT:-14333}" master)"
 	fi
 	READSPLIT_SQLSERVER_PRIMARY=$READSPLIT_PRIMARY
 	READSPLIT_SQLSERVER_REPLICAS=$READSPLIT_REPLICAS
-	export READSPLIT_PRIMARY READSPLIT_REPLICAS READSPLIT_SQLSERVER_PRIMARY READSPLIT_SQLSERVER_REPLICAS
+	export READSPLIT_PRIMARY READSPLIT_REPLICAS READSPLIT_SQLSERVER_PRIMARY READSPLIT_SQLSERVER_REPLICAS READSPLIT_SQLSERVER_ADMIN_REPLICAS
 }
 
 start() {
@@ -169,7 +172,7 @@ down)
 	;;
 env)
 	names group
-	for name in READSPLIT_PRIMARY READSPLIT_REPLICAS READSPLIT_SQLSERVER_PRIMARY READSPLIT_SQLSERVER_REPLICAS; do
+	for name in READSPLIT_PRIMARY READSPLIT_REPLICAS READSPLIT_SQLSERVER_PRIMARY READSPLIT_SQLSERVER_REPLICAS READSPLIT_SQLSERVER_ADMIN_REPLICAS; do
 		eval "value=\$$name"
 		# shellcheck disable=SC2154 # eval sets it
 		printf "export %s='%s'\n" "$name" "$value"
