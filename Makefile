@@ -4,6 +4,9 @@
 PG   ?= 15
 DEMO ?=
 
+# For make sqlserver: -short, -only PHASE, -v, and others; see -help.
+SQLSERVER ?=
+
 # For make verify: how long, which schedule of faults, other flags.
 DURATION ?= 90s
 SEED     ?= 1
@@ -40,6 +43,8 @@ modules = $$(go list -m -f '{{.Dir}}/...')
 help:
 	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
 	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
+	@echo 'make sqlserver   the same on a double of SQL Server: redo paused, suspended, failed over, and two proofs that are none'
+	@echo '                 (SQLSERVER=-short for fewer orders; SQLSERVER=-help says how to name real servers)'
 	@echo 'make webshop     a web shop with two processes behind a proxy, for a person: prints its address, ends with Ctrl-C'
 	@echo '                 (WEBSHOP="-behind 5s" keeps the replicas 5 s behind, PLUGIN=dbresolver shows what is wrong then)'
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
@@ -111,6 +116,12 @@ compare-plain: deps
 demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
+
+# No PostgreSQL: the servers are a double, or those that flags or the environment name.
+.PHONY: sqlserver
+sqlserver:
+	@go build -buildvcs=false -o bin/sqlserver ./examples/sqlserver/lab
+	@bin/sqlserver $(SQLSERVER)
 
 .PHONY: pitfalls
 pitfalls: deps

@@ -37,6 +37,8 @@ var imports = map[string][]string{
 	"policy/latency": {},
 	// Servers on paper, for the decisions of policies and the estimates of meters.
 	"internal/simulate": {"lsn", "policy", "policy/latency"},
+	// An experiment on any shop and any servers, which counts what a router does.
+	"internal/orderlab": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "policy"},
 	// Numbers in, a picture and a page out.
 	"internal/chart": {},
 	// Who waits for whom is counted, whatever it is for.
