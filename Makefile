@@ -4,6 +4,9 @@
 PG   ?= 15
 DEMO ?=
 
+# For make sqlserver: -short, -only PHASE, -v, and others; see -help.
+SQLSERVER ?=
+
 # For make verify: how long, which schedule of faults, other flags.
 DURATION ?= 90s
 SEED     ?= 1
@@ -18,6 +21,10 @@ WEBSHOP  ?=
 REGIONS ?=
 SCALE   ?=
 SHARE   ?=
+
+# For make bench and make budget: -short, -part overhead and others, see -help.
+BENCH  ?=
+BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
@@ -36,6 +43,8 @@ modules = $$(go list -m -f '{{.Dir}}/...')
 help:
 	@echo 'make demo        a primary, two replicas and a bookstore: who misses the order that they have just placed'
 	@echo '                 (DEMO=-short for fewer orders, DEMO=-v for the reasons of the decisions, DEMO=-help for more)'
+	@echo 'make sqlserver   the same on a double of SQL Server: redo paused, suspended, failed over, and two proofs that are none'
+	@echo '                 (SQLSERVER=-short for fewer orders; SQLSERVER=-help says how to name real servers)'
 	@echo 'make webshop     a web shop with two processes behind a proxy, for a person: prints its address, ends with Ctrl-C'
 	@echo '                 (WEBSHOP="-behind 5s" keeps the replicas 5 s behind, PLUGIN=dbresolver shows what is wrong then)'
 	@echo 'make journeys    10,000 customers of it order and look at their list, while replay is delayed and paused'
@@ -62,8 +71,14 @@ help:
 	@echo '                 (SCALE="-part decide" for one of decide, monitor, sessions, readers, throughput; with -for 1s it only prints)'
 	@echo 'make share       how many reads replicas serve, by what is written and how far they are behind; makes docs/share.md'
 	@echo '                 (SHARE=-short only prints, in ten seconds; SHARE="-writes 500 -behind 2ms" for one line)'
+	@echo 'make bench       what a statement costs beside plain GORM and dbresolver; makes docs/benchmarks.md (ten minutes)'
+	@echo '                 (BENCH="-part load" for one of overhead, parts, profile, load, budget; with -short it only prints)'
+	@echo 'make budget      what may be spent, against limits, in three minutes; fails if any is over (BUDGET=-short for a minute)'
 	@echo 'make conflicts   a report on a replica while the primary vacuums: who pays, by settings; makes docs/conflicts.md'
+	@echo 'make allocations what a statement allocates beside plain GORM: a test without the race detector'
 	@echo 'make observe     what a read costs with nobody who observes, a ring, a log, and the status page open'
+	@echo 'make conformance-sqlserver   the suite of both engines on real SQL Servers: READSPLIT_SQLSERVER_PRIMARY is the DSN of the primary,'
+	@echo '                 READSPLIT_SQLSERVER_REPLICAS has a line name=DSN for each readable secondary (docs/conformance.md)'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
@@ -81,6 +96,7 @@ test: deps fmt
 .PHONY: vet
 vet:
 	go vet $(modules)
+	go vet -tags realsqlserver ./testenv/tdsenv/drivertest/real
 
 .PHONY: fmt
 fmt:
@@ -100,6 +116,12 @@ compare-plain: deps
 demo: deps
 	@go build -buildvcs=false -o bin/bookstore ./examples/bookstore
 	@bin/bookstore -pg $(PG) $(DEMO)
+
+# No PostgreSQL: the servers are a double, or those that flags or the environment name.
+.PHONY: sqlserver
+sqlserver:
+	@go build -buildvcs=false -o bin/sqlserver ./examples/sqlserver/lab
+	@bin/sqlserver $(SQLSERVER)
 
 .PHONY: pitfalls
 pitfalls: deps
@@ -137,6 +159,11 @@ verify-dbresolver: deps bin/verify
 verify-mutants: deps bin/verify
 	@bin/verify mutants -root . -pg $(PG) -seed $(SEED) $(VERIFY)
 
+# Not in make test: it needs servers that somebody names.
+.PHONY: conformance-sqlserver
+conformance-sqlserver:
+	go test -count=1 -v -tags realsqlserver -run 'TestRealSQLServer' ./testenv/tdsenv/drivertest/real
+
 # The cache is this checkout's own: what it remembers of another one, which had the
 # same files, names files that may be gone.
 .PHONY: lint
@@ -173,6 +200,19 @@ ifeq ($(SHARE),)
 	@READSPLIT_SHARE_PAGE=docs/share.md go test -count=1 -run '^TestShareOnPaper$$' .
 endif
 	@go run ./internal/share -pg $(PG) -page docs/share.md $(SHARE)
+
+# Side by side with plain GORM and dbresolver (docs/benchmarks.md).
+.PHONY: bench budget allocations bin/bench/bench
+bin/bench/bench:
+	@go build -buildvcs=false -o bin/bench/bench ./bench
+bench: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -page docs/benchmarks.md $(BENCH)
+budget: deps bin/bench/bench
+	@bin/bench/bench -pg $(PG) -part budget $(BUDGET)
+
+# The race detector has allocations of its own, and so they are counted without it.
+allocations: deps
+	@READSPLIT_PG=$(PG) go test -count=1 -run Allocations ./bench
 
 # Reports on replicas and hot standby conflicts (docs/conflicts.md).
 .PHONY: conflicts

@@ -38,7 +38,7 @@ func (rt *router) advise(m *marks, reason policy.Reason) {
 	reads := c.primaryReads.Load() + c.replicaReads.Load()
 	before := c.advice.reads.Swap(reads)
 	// Before the first write everybody waits for the same position, once.
-	if reads-before > adviceOf || rt.process.load().LastWrite.IsZero() || c.advice.given.Swap(true) {
+	if reads-before > adviceOf || rt.process.lastWrite().IsZero() || c.advice.given.Swap(true) {
 		return
 	}
 	of := ""

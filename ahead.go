@@ -25,22 +25,23 @@ func (rt *router) ahead(r *register, q *policy.Query, deadline time.Time) bool {
 		return false
 	}
 	rt.monitor.Sought()
-	if rt.rehearsal != nil || !rt.outruns(c, deadline) {
+	last := r.lastWrite()
+	if rt.rehearsal != nil || !rt.outruns(c, last, deadline) {
 		return false
 	}
 	rt.monitor.Pursue(c.Capture)
-	if c.LastWrite.After(q.LastWrite) {
-		q.LastWrite = c.LastWrite
+	if last.After(q.LastWrite) {
+		q.LastWrite = last
 	}
 	q.Ahead = true
 	return true
 }
 
-// outruns reports whether the write of c is more recent than any replica can show.
-func (rt *router) outruns(c *session.Claim, deadline time.Time) bool {
+// outruns reports whether a claim's newest write is more recent than any replica can show.
+func (rt *router) outruns(c *session.Claim, last, deadline time.Time) bool {
 	quickest := rt.monitor.Quickest()
 	switch {
-	case quickest <= rt.maxWait || deadline.Sub(c.LastWrite) >= quickest:
+	case quickest <= rt.maxWait || deadline.Sub(last) >= quickest:
 		return false
 	case !c.Unsure.IsZero() || !c.Until.IsZero() && time.Now().Before(c.Until):
 		return false // what keeps it on the primary is something else, and is said

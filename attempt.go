@@ -21,11 +21,17 @@ import (
 // which it watches as long as there are rows.
 type attempt struct {
 	context.Context // the caller's
-	// ahead asks for a small result to be read before the first row is given out.
-	ahead *route
+	// ahead is where a small result is read into before the first row is given out;
+	// nil: it is not.
+	ahead *aheadRows
 	// check is what has to be found out on the connection first; nil: nothing.
 	check *check
+	// limit is the deadline; nil: there is none.
+	limit *limit
+}
 
+// limit is the deadline of an attempt. It is apart because few have one.
+type limit struct {
 	timer  *time.Timer
 	unhook func() bool // no longer end with the caller's context
 	done   chan struct{}
@@ -47,108 +53,128 @@ const (
 // own where nothing is to be done.
 func (r *route) begin(ctx context.Context, s *server) context.Context {
 	r.attempt = nil
-	limit := r.router.cfg.AttemptTimeout
-	checked := s != nil && r.check != nil && r.check.server == s
-	if s == nil || limit <= 0 && !r.ahead && !checked {
+	timeout := r.router.cfg.AttemptTimeout
+	check := r.past().check
+	checked := s != nil && check != nil && check.server == s
+	if s == nil || timeout <= 0 && !r.ahead && !checked {
 		return ctx
 	}
-	a := &attempt{Context: ctx}
-	if checked {
-		a.check = r.check
-	}
+	var a *attempt
 	if r.ahead {
-		a.ahead = r
+		both := &struct {
+			attempt
+			rows aheadRows
+		}{}
+		a, both.ahead, both.rows.router = &both.attempt, &both.rows, r.router
+	} else {
+		a = new(attempt)
 	}
-	if limit > 0 {
-		a.done = make(chan struct{})
-		a.state.Store(attemptRunning)
-		a.timer = time.AfterFunc(limit, a.expire)
-		if ctx.Done() != nil {
-			unhook := context.AfterFunc(ctx, a.leave)
-			a.mu.Lock()
-			a.unhook = unhook
-			a.mu.Unlock()
-		}
+	a.Context = ctx
+	if checked {
+		a.check = check
+	}
+	if timeout > 0 {
+		a.limit = newLimit(ctx, timeout)
 	}
 	r.attempt = a
 	return a
+}
+
+func newLimit(ctx context.Context, timeout time.Duration) *limit {
+	l := &limit{done: make(chan struct{})}
+	l.state.Store(attemptRunning)
+	l.timer = time.AfterFunc(timeout, l.expire)
+	if ctx.Done() != nil {
+		unhook := context.AfterFunc(ctx, l.leave)
+		l.mu.Lock()
+		l.unhook = unhook
+		l.mu.Unlock()
+	}
+	return l
 }
 
 // over ends the run that begin began and reports whether it ended at its deadline.
 func (r *route) over() (late bool) {
 	a := r.attempt
 	r.attempt = nil
-	return a != nil && !a.settle()
+	return a != nil && !a.limit.settle()
 }
 
 // Done implements context.Context.
 func (a *attempt) Done() <-chan struct{} {
-	if a.state.Load() == attemptSettled {
-		return a.Context.Done()
+	if l := a.limit; l != nil && l.state.Load() != attemptSettled {
+		return l.done
 	}
-	return a.done
+	return a.Context.Done()
 }
 
 // Err implements context.Context.
 func (a *attempt) Err() error {
-	if a.state.Load() == attemptExpired {
+	if l := a.limit; l != nil && l.state.Load() == attemptExpired {
 		return context.DeadlineExceeded
 	}
 	return a.Context.Err()
 }
 
-func (a *attempt) expire() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.state.CompareAndSwap(attemptRunning, attemptExpired) {
-		close(a.done)
-		if a.conn != nil {
-			a.conn.breakOff()
+func (l *limit) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.CompareAndSwap(attemptRunning, attemptExpired) {
+		close(l.done)
+		if l.conn != nil {
+			l.conn.breakOff()
 		}
 	}
 }
 
 // leave is called when the caller's context ends.
-func (a *attempt) leave() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.state.CompareAndSwap(attemptRunning, attemptLeft) {
-		close(a.done)
+func (l *limit) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.CompareAndSwap(attemptRunning, attemptLeft) {
+		close(l.done)
 	}
 }
 
 // settle makes the attempt the caller's context, unless its deadline has come.
-func (a *attempt) settle() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.conn = nil
-	if a.timer != nil {
-		a.timer.Stop()
+func (l *limit) settle() bool {
+	if l == nil {
+		return true
 	}
-	if a.unhook != nil {
-		a.unhook()
-		a.unhook = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = nil
+	l.timer.Stop()
+	if l.unhook != nil {
+		l.unhook()
+		l.unhook = nil
 	}
-	a.state.CompareAndSwap(attemptRunning, attemptSettled)
-	return a.state.Load() != attemptExpired
+	l.state.CompareAndSwap(attemptRunning, attemptSettled)
+	return l.state.Load() != attemptExpired
 }
 
 // enter says that a statement of the attempt begins on h; leaves, that it failed
 // there: h is somebody else's from then on.
-func (a *attempt) enter(h *heldConn) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.state.Load() == attemptExpired {
+func (l *limit) enter(h *heldConn) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.Load() == attemptExpired {
 		return retry.ErrAttemptTimeout
 	}
-	a.conn = h
+	l.conn = h
 	return nil
 }
 
-func (a *attempt) leaves() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.conn = nil
+func (l *limit) leaves() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = nil
 }
 
 // checked finds out on h what has to be found out before the statement runs. begun
@@ -163,12 +189,12 @@ func (a *attempt) checked(h *heldConn) (begun bool, err error) {
 // query runs a query of an attempt on h, by run, which is given the context for
 // the driver.
 func (a *attempt) query(h *heldConn, run func(ctx context.Context) (driver.Rows, error)) (driver.Rows, error) {
-	if err := a.enter(h); err != nil {
+	if err := a.limit.enter(h); err != nil {
 		return nil, err
 	}
 	begun, err := a.checked(h)
 	if err != nil {
-		a.leaves()
+		a.limit.leaves()
 		return nil, err
 	}
 	rows, err := run(a.Context)
@@ -176,30 +202,30 @@ func (a *attempt) query(h *heldConn, run func(ctx context.Context) (driver.Rows,
 		if begun {
 			h.end(a.Context)
 		}
-		a.leaves()
+		a.limit.leaves()
 		return nil, err
 	}
 	if begun {
 		rows = newCheckedRows(rows, h, a.check.server.router())
 	}
-	if !a.settle() {
+	if !a.limit.settle() {
 		_ = rows.Close()
 		return nil, retry.ErrAttemptTimeout
 	}
 	if a.ahead != nil {
-		return readAhead(rows, a.ahead.router)
+		return a.ahead.read(rows)
 	}
 	return rows, nil
 }
 
 // exec is query for what returns no rows.
 func (a *attempt) exec(h *heldConn, run func(ctx context.Context) (driver.Result, error)) (driver.Result, error) {
-	if err := a.enter(h); err != nil {
+	if err := a.limit.enter(h); err != nil {
 		return nil, err
 	}
 	begun, err := a.checked(h)
 	if err != nil {
-		a.leaves()
+		a.limit.leaves()
 		return nil, err
 	}
 	result, err := run(a.Context)
@@ -207,9 +233,9 @@ func (a *attempt) exec(h *heldConn, run func(ctx context.Context) (driver.Result
 		h.end(a.Context)
 	}
 	if err != nil {
-		a.leaves()
+		a.limit.leaves()
 		return nil, err
 	}
-	a.settle()
+	a.limit.settle()
 	return result, nil
 }

@@ -47,19 +47,20 @@ func newBudget(b overload.Budget) *budget {
 }
 
 // admit decides about a read that goes to the primary: it has a place there from
-// here on (route.place), or a replica serves it stale, or it fails.
-func (r *route) admit(ctx context.Context, reason policy.Reason) (s *server, generation uint64, why policy.Reason, err error) {
+// here on (detour.place), or a replica serves it stale, or it fails.
+func (r *route) admit(ctx context.Context, text string, reason policy.Reason) (s *server, generation uint64, why policy.Reason, err error) {
 	b := r.router.budget
-	if b == nil || r.place != nil || !r.fallsBack(reason) {
+	if b == nil || r.past().place != nil || !r.fallsBack(reason) {
 		return nil, 0, reason, nil
 	}
-	r.fell = true
+	d := r.strays()
+	d.fell = true
 	if b.gate.TryEnter() {
-		r.place = b
+		d.place = b
 		return nil, 0, reason, nil
 	}
 	if b.mayServeStale(ctx, reason) {
-		s, generation, _, err = r.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), 0)
+		s, generation, _, err = r.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), text, 0)
 		if err == nil && s != nil && !s.logical { // of which nobody knows how stale
 			b.servedStale.Add(1)
 			return s, generation, policy.ReasonServedStale, nil
@@ -78,7 +79,7 @@ func (r *route) admit(ctx context.Context, reason policy.Reason) (s *server, gen
 	if err != nil {
 		return nil, 0, reason, fmt.Errorf("%w (%s)", err, because(reason))
 	}
-	r.place = b
+	d.place = b
 	return nil, 0, reason, nil
 }
 
@@ -94,7 +95,7 @@ func (r *route) fallsBack(reason policy.Reason) bool {
 		return true
 	case following:
 		// A parent that was on a replica would have its child there too.
-		return r.parent != nil && (r.parent.fell || r.parent.at != nil)
+		return r.parent != nil && (r.parent.past().fell || r.parent.at != nil)
 	}
 	return false
 }
@@ -102,7 +103,7 @@ func (r *route) fallsBack(reason policy.Reason) bool {
 // placed runs a statement on the primary. Where it fails, or the driver panics, the
 // place is free again; else whoever has its result sees to that, by leave or keep.
 func (r *route) placed(attempt func(s *server) error) error {
-	if r.place == nil {
+	if r.past().place == nil {
 		return attempt(nil)
 	}
 	ran := false
@@ -118,36 +119,37 @@ func (r *route) placed(attempt func(s *server) error) error {
 
 // leave gives the route's place back, if it has one.
 func (r *route) leave() {
-	if b := r.place; b != nil {
-		r.place = nil
+	if b := r.past().place; b != nil {
+		r.detour.place = nil
 		b.gate.Leave()
 	}
 }
 
 // keep holds the route's place, if it has one, until rows are closed.
 func (r *route) keep(rows *sql.Rows) {
-	if r.place == nil {
+	b := r.past().place
+	if b == nil {
 		return
 	}
 	if rows == nil {
 		r.leave()
 		return
 	}
-	r.place.hold(holding{rows: rows})
-	r.place = nil
+	b.hold(holding{rows: rows})
+	r.detour.place = nil
 }
 
 // keepTx holds the route's place, if it has one, until a transaction has ended.
 func (r *route) keepTx(tx *trackedTx) {
-	if r.place != nil {
-		r.place.hold(holding{tx: tx})
-		r.place = nil
+	if b := r.past().place; b != nil {
+		b.hold(holding{tx: tx})
+		r.detour.place = nil
 	}
 }
 
 // closedPlace gives the place of a query back whose rows GORM has closed by now.
 func (r *route) closedPlace() {
-	if b := r.router.budget; b != nil && r.fell && r.at == nil && r.rows != nil {
+	if b := r.router.budget; b != nil && r.past().fell && r.at == nil && r.rows != nil {
 		if closed, _ := rowsEnd(r.rows); closed {
 			b.release(holding{rows: r.rows})
 		}

@@ -96,7 +96,7 @@ func (p *Plugin) routeWrite(db *gorm.DB) {
 	}
 	p.routeOther(db, true)
 	if r, ok := p.routeOf(db); ok && !db.SkipDefaultTransaction && (r.router != p.main || r.wish != nil) {
-		db.InstanceSet(ownPool, r)
+		p.keepPool(db, r)
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *Plugin) route(db *gorm.DB, pinned bool) {
 		if pinned && !db.SkipDefaultTransaction {
 			// After the default transaction GORM puts the configured pool here,
 			// and gorm.DB.Connection would lose its connection.
-			db.InstanceSet(ownPool, db.Statement.ConnPool)
+			p.keepPool(db, db.Statement.ConnPool)
 		}
 	}
 }
@@ -215,9 +215,6 @@ func (p *Plugin) put(db *gorm.DB, r *route) {
 	}
 	db.Statement.ConnPool = r
 }
-
-// ownPool is the setting of a statement that holds the pool that it came with.
-const ownPool = "readsplit:own_pool"
 
 // unwrap looks through stores of prepared statements, which can be nested: in
 // the configuration and again in a gorm.Session.
@@ -315,19 +312,21 @@ func (p *Plugin) restoreWrite(db *gorm.DB) {
 		p.restore(db)
 		return
 	}
-	r := &route{router: p.main, prepared: prepared}
-	if own, ok := db.InstanceGet(ownPool); ok {
-		if r, ok = own.(*route); !ok {
-			db.Statement.ConnPool = own.(gorm.ConnPool)
-			p.unrouted(db, db.Statement.ConnPool)
-			return
+	ran := db.Statement.SQL.Len() > 0
+	switch own := p.keptPool(db).(type) {
+	case nil:
+		db.Statement.ConnPool = p.main.afterWrite(prepared, ran)
+	case *route:
+		if ran {
+			own.ran, own.reason = true, policy.ReasonWrite
 		}
+		own.end()
+		db.Statement.ConnPool = own
+	default:
+		db.Statement.ConnPool = own
+		p.unrouted(db, own)
+		return
 	}
-	if db.Statement.SQL.Len() > 0 {
-		r.ran, r.reason = true, policy.ReasonWrite
-	}
-	r.end()
-	db.Statement.ConnPool = r
 	p.logServer(db)
 }
 

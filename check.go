@@ -48,17 +48,18 @@ const (
 // go from one to the other for ever.
 func (r *route) checkOf(s *server) *check {
 	var before *check
-	for c := r.check; c != nil; before, c = c, c.other {
+	d := r.strays()
+	for c := d.check; c != nil; before, c = c, c.other {
 		if c.server != s {
 			continue
 		}
 		if before != nil {
-			before.other, c.other, r.check = c.other, r.check, c
+			before.other, c.other, d.check = c.other, d.check, c
 		}
 		return c
 	}
-	r.check = &check{server: s, other: r.check}
-	return r.check
+	d.check = &check{server: s, other: d.check}
+	return d.check
 }
 
 // checks notes what a read asks for that was decided for a balanced name.

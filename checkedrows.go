@@ -59,10 +59,11 @@ type checking struct {
 
 // checking is the context for a transaction that begins on s.
 func (r *route) checking(ctx context.Context, s *server) context.Context {
-	if r.check == nil || r.check.server != s {
+	c := r.past().check
+	if c == nil || c.server != s {
 		return ctx
 	}
-	return &checking{ctx, r.check}
+	return &checking{ctx, c}
 }
 
 // stillShows asks the server that the transaction runs on, inside of it, whether it

@@ -61,6 +61,19 @@ func (rt *router) history() lsn.History {
 	return rt.monitor.Snapshot().Primary.Position.History
 }
 
+// historyNow is history as a value that is shared by all who ask before it changes, and
+// never changed: routes and transactions keep it, and a word is what it takes there.
+func (rt *router) historyNow() *lsn.History {
+	now := rt.history()
+	if known := rt.known.Load(); known != nil && *known == now {
+		return known
+	}
+	kept := new(lsn.History) // &now would be an allocation each time
+	*kept = now
+	rt.known.Store(kept)
+	return kept
+}
+
 // demand adds what the reads of m must see to q. It waits, at most until
 // deadline, for a position that is still to be captured.
 func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
@@ -101,8 +114,8 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 // to have the position.
 func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
 	c := r.load()
-	if c.LastWrite.After(q.LastWrite) {
-		q.LastWrite = c.LastWrite
+	if t := r.lastWrite(); t.After(q.LastWrite) {
+		q.LastWrite = t
 	}
 	if c.Empty() {
 		return time.Time{}
@@ -130,7 +143,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		if !ok {
 			// A dead primary cannot be asked. What is shared by the whole process
 			// must not bind those who never wrote for longer than the window.
-			if !shared || !rt.lost() || rt.cfg.PrimaryLost != ServeReplicas || time.Since(c.LastWrite) <= rt.cfg.StickyWindow {
+			if !shared || !rt.lost() || rt.cfg.PrimaryLost != ServeReplicas || time.Since(r.lastWrite()) <= rt.cfg.StickyWindow {
 				q.Pending = true
 				return time.Time{}
 			}
@@ -155,7 +168,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		return time.Time{}
 	}
 	if h := rt.history(); !h.Zero() && h != c.Position.History {
-		if shared && time.Since(c.LastWrite) > rt.cfg.StickyWindow {
+		if shared && time.Since(r.lastWrite()) > rt.cfg.StickyWindow {
 			// Written long ago: a restart of the primary must not send everybody
 			// there. Whatever has survived of it lies before a capture of now.
 			rt.rebase(r, c.Position)

@@ -8,8 +8,18 @@ import (
 // classify reads a statement's text, and what the database's catalogue says of the
 // functions and views in it.
 func (rt *router) classify(query string) sqlclass.Info {
-	info := sqlclass.Classify(rt.dialect, query)
-	return rt.judged(query, info)
+	version := uint64(0)
+	if rt.judging.Load() && rt.catalog != nil {
+		// Asked before the text is judged: what is remembered may be newer than it says,
+		// and then is not found again.
+		version = 1 + rt.catalog.Version()
+	}
+	return rt.texts.of(query, version, rt.classified)
+}
+
+// classified is classify without what is remembered.
+func (rt *router) classified(query string) sqlclass.Info {
+	return rt.judged(query, sqlclass.Classify(rt.dialect, query))
 }
 
 // judged adds what the catalogue says to what a statement's text says.

@@ -15,6 +15,7 @@ var processStart = time.Now()
 
 // lastRun is the run of a read that has failed.
 type lastRun struct {
+	text  string // of its statement
 	began time.Time
 	late  bool // it was broken off at its own deadline
 	trial bool // it was sent to a replica that is ejected
@@ -33,9 +34,9 @@ func (r *route) weigh(ctx context.Context, v retry.Verdict, err error, run lastR
 		// The last two cancel whoever is there, and once.
 	case r.class == nil:
 		now := time.Now()
-		r.router.conflicts.Cancelled(r.text, run.began, now)
+		r.router.conflicts.Cancelled(run.text, run.began, now)
 		if now.Sub(run.began) >= conflicts.Long {
-			r.conflicts = true
+			r.strays().conflicts = true
 		}
 	}
 	return v
@@ -53,9 +54,9 @@ func (rt *router) conflicted(err error) retry.ConflictKind {
 // aside decides for a read that would go to an ordinary replica, where replay keeps
 // cancelling it: the replicas of Config.ConflictGroup, else the primary. While the
 // primary is lost it is tried where it would go otherwise.
-func (r *route) aside(q *query, d policy.Decision, snap *policy.Snapshot) policy.Decision {
+func (r *route) aside(text string, q *query, d policy.Decision, snap *policy.Snapshot) policy.Decision {
 	rt := r.router
-	if d.Target != policy.ToReplica || q.Group != "" || r.text == "" || !r.conflicts && !rt.conflicts.Avoids(r.text, time.Now()) {
+	if d.Target != policy.ToReplica || q.Group != "" || text == "" || !r.past().conflicts && (rt.conflicts.Empty() || !rt.conflicts.Avoids(text, time.Now())) {
 		return d
 	}
 	if rt.cfg.ConflictGroup != "" && !q.stays {

@@ -38,7 +38,7 @@ func DecisionOf(tx *gorm.DB) (d Decision, ok bool) {
 		if !pool.ran {
 			return Decision{}, false
 		}
-		return decisionOn(pool.router, pool.at, pool.reason, max(pool.attempts, 1)), true
+		return decisionOn(pool.router, pool.at, pool.reason, max(int(pool.attempts), 1)), true
 	case *rootPool:
 		// Between the commit of a default transaction and the end of its statement
 		// GORM's own pool is there.

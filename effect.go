@@ -18,8 +18,17 @@ type effect struct {
 	partial bool
 	// none: it is not a read, but it changes nothing that a session could miss.
 	none bool
-	// began is the primary's history when the statement was about to be sent.
-	began lsn.History
+	// began is the primary's history when the statement was about to be sent; nil: it
+	// was not.
+	began *lsn.History
+}
+
+// since is began as a value.
+func (e effect) since() (h lsn.History) {
+	if e.began != nil {
+		h = *e.began
+	}
+	return h
 }
 
 func effectOf(info sqlclass.Info) effect {

@@ -14,10 +14,10 @@ import (
 // tryOn is try. Where connections to the same name were unfit for the read, one to
 // another server behind it is preferred.
 func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Duration, trial bool) (ran pace, err error) {
-	if c := r.check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
-		defer s.park(s.poolFor(r.pooled), c.avoid)()
+	if c := r.past().check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
+		defer s.park(s.poolFor(r.pooled()), c.avoid)()
 	}
-	return s.try(attempt, began, trial, r.pooled)
+	return s.try(attempt, began, trial, r.pooled())
 }
 
 // elsewhere takes in that the connection that the read came to is unfit for it: it has
@@ -39,8 +39,8 @@ func (r *route) elsewhere(s *server, u *unfit, trial bool) {
 // unfitReason is why a read goes to the primary that found no connection to a balanced
 // name that was fit for it: the decision knows only that it was there.
 func (r *route) unfitReason(reason policy.Reason) policy.Reason {
-	if reason == policy.ReasonFailedThisRead && r.check != nil && r.check.why != 0 {
-		return r.check.why
+	if c := r.past().check; reason == policy.ReasonFailedThisRead && c != nil && c.why != 0 {
+		return c.why
 	}
 	return reason
 }
@@ -137,7 +137,7 @@ func (s *server) shows(ctx context.Context, q *query) (ok bool) {
 		if !held {
 			return nil
 		}
-		begun, err := r.check.pass(ctx, h)
+		begun, err := r.past().check.pass(ctx, h)
 		if begun {
 			h.end(ctx)
 		}

@@ -69,11 +69,11 @@ const mostDrawn = 10000
 // read explains a read of r, decided on rt, and leaves in r where it would run.
 func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.Statement) {
 	ctx = h.marked(ctx)
-	q := &route{router: rt, wish: r.wish, text: s.SQL}
+	q := &route{router: rt, wish: r.wish}
 	if p := r.parent; p != nil {
 		q.parent = &route{
-			router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran, fell: p.fell,
-			class: p.class, pooled: p.pooled, lifted: p.lifted,
+			router: h.standIn(p.router), at: p.at, generation: p.generation, ran: p.ran,
+			class: p.class, detour: &detour{fell: p.past().fell, aside: p.past().aside, lifted: p.past().lifted},
 		}
 	}
 	var (
@@ -84,7 +84,7 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 	)
 	for range mostDrawn {
 		h.look = look{}
-		if at, generation, reason, err = q.choose(ctx, 0); reason != policy.ReasonPercent {
+		if at, generation, reason, err = q.choose(ctx, s.SQL, 0); reason != policy.ReasonPercent {
 			break
 		}
 	}
@@ -92,9 +92,9 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 		s.Trace, s.Session = h.trace, h.owed(rt)
 	}
 	s.Reason, s.Err = reason, err
-	r.class, r.pooled, r.lifted = q.class, q.pooled, q.lifted
+	r.goesAs(q.class, q.past().aside, q.past().lifted)
 	if q.class != nil {
-		s.Group, s.GroupWhy = q.class.name, q.classedBy(ctx, marksOf(ctx))
+		s.Group, s.GroupWhy = q.class.name, q.classedBy(ctx, s.SQL, marksOf(ctx))
 	}
 	switch {
 	case err != nil:
@@ -123,7 +123,7 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 	r.at, r.generation, r.reason = at, generation, s.Reason
 	if s.Primary() {
 		h.bounded(ctx, rt, q, s)
-		r.fell = q.fell
+		r.strays().fell = q.past().fell
 	}
 }
 
@@ -260,7 +260,7 @@ func (h *rehearsal) bounded(ctx context.Context, rt *router, q *route, s *explai
 	if b == nil || !q.fallsBack(s.Reason) {
 		return
 	}
-	q.fell = true
+	q.strays().fell = true
 	st := b.gate.Status()
 	s.Before = append(s.Before, fmt.Sprintf("would take one of the %d places for such reads on the primary, of which %d are taken and %d reads wait for one", st.Reads, st.InUse, st.Waiting))
 	if st.InUse < st.Reads && st.Waiting == 0 || !b.mayServeStale(ctx, s.Reason) {
@@ -268,7 +268,7 @@ func (h *rehearsal) bounded(ctx context.Context, rt *router, q *route, s *explai
 	}
 	first := h.look
 	h.look = look{}
-	at, _, _, err := q.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), 0)
+	at, _, _, err := q.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), s.SQL, 0)
 	if err == nil && at != nil {
 		s.Servers, s.Reason, s.Trace = h.may(at), policy.ReasonServedStale, h.trace
 	}

@@ -89,7 +89,7 @@ func (v *problems) each(field string, err error) {
 // classed returns the group that a read is meant for: that of its context or its
 // clauses, else that of its tables, else that of its estimate. What must be current is
 // meant for none.
-func (r *route) classed(ctx context.Context, m *marks) string {
+func (r *route) classed(ctx context.Context, text string, m *marks) string {
 	if group := r.group(m); group != "" {
 		return group
 	}
@@ -97,7 +97,7 @@ func (r *route) classed(ctx context.Context, m *marks) string {
 	if g == nil || r.mode(m) == policy.Fresh {
 		return ""
 	}
-	if group, _ := g.ofText(r.router, r.text); group != "" {
+	if group, _ := g.ofText(r.router, text); group != "" {
 		return group
 	}
 	group, _ := g.ofEstimate(ctx, r.router)
@@ -137,7 +137,7 @@ func (g *grouping) ofEstimate(ctx context.Context, rt *router) (group string, e 
 }
 
 // classedBy says how the group of a read was chosen.
-func (r *route) classedBy(ctx context.Context, m *marks) string {
+func (r *route) classedBy(ctx context.Context, text string, m *marks) string {
 	g := r.router.plugin.grouping
 	switch {
 	case m.group != "":
@@ -149,7 +149,7 @@ func (r *route) classedBy(ctx context.Context, m *marks) string {
 	case g == nil:
 		return ""
 	}
-	if _, table := g.ofText(r.router, r.text); table != "" {
+	if _, table := g.ofText(r.router, text); table != "" {
 		return "table " + table + " is of it"
 	}
 	name, e := g.ofEstimate(ctx, r.router)

@@ -31,7 +31,7 @@ func (r *route) tryEjected(q *query, snap *policy.Snapshot, d policy.Decision) p
 			return d
 		}
 		s.tried.Store(now.UnixNano())
-		r.trial = true
+		r.strays().trial = true
 		return again
 	}
 	return d

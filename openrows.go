@@ -154,12 +154,12 @@ func (rt *router) outcome(m *marks, e effect, err error) {
 	}
 	switch retry.OfWrite(err) {
 	case retry.Committed:
-		rt.wrote(m, e.insert, e.everybody, e.began)
+		rt.wrote(m, e.insert, e.everybody, e.since())
 	case retry.Unknown:
 		rt.unsureOf(m, e.everybody)
 	case retry.RolledBack:
 		if e.partial {
-			rt.wrote(m, e.insert, e.everybody, e.began)
+			rt.wrote(m, e.insert, e.everybody, e.since())
 		}
 	case retry.NeverSent:
 	}

@@ -48,23 +48,23 @@ func keptFromGroup(reason policy.Reason) bool {
 // request meets statements of resolvers too.
 func (r *route) otherwise(q *query, d policy.Decision, snap *policy.Snapshot) (policy.Decision, error) {
 	c := r.class
-	if r.lifted && d.Target == policy.ToReplica {
+	if r.past().lifted && d.Target == policy.ToReplica {
 		d.Reason = policy.ReasonOutsideGroup
 	}
-	if r.lifted && kindOf(d.Reason) == fallback {
+	if r.past().lifted && kindOf(d.Reason) == fallback {
 		d.Reason = policy.ReasonGroupOnPrimary
 	}
 	if c == nil || q.Group == "" || d.Target != policy.ToPrimary || !keptFromGroup(d.Reason) {
 		return d, nil
 	}
-	r.objected = d.Reason
+	r.strays().objected = d.Reason
 	switch c.otherwise {
 	case groups.Refuse:
 		return d, &groupRefusal{group: c.name, reason: d.Reason}
 	case groups.AnyReplica:
 		q.Group, q.PreferPrimary = "", false
 		if other := r.router.ruling(&q.Query, snap, time.Now()); other.Target == policy.ToReplica {
-			other.Reason, r.lifted = policy.ReasonOutsideGroup, true
+			other.Reason, r.detour.lifted = policy.ReasonOutsideGroup, true
 			return other, nil
 		}
 	case groups.Primary:
@@ -85,8 +85,8 @@ func refusedByGroup(err error) bool {
 // refusal is the error of a read that would go to the primary for this reason, where
 // its group refuses that; nil: it does not.
 func (r *route) refusal(reason policy.Reason) error {
-	if c := r.class; c != nil && c.otherwise == groups.Refuse && !r.lifted && keptFromGroup(reason) {
-		r.objected = reason
+	if c := r.class; c != nil && c.otherwise == groups.Refuse && !r.past().lifted && keptFromGroup(reason) {
+		r.strays().objected = reason
 		return &groupRefusal{group: c.name, reason: reason}
 	}
 	return nil
@@ -103,13 +103,14 @@ func (r *route) leaves(ctx context.Context, reason policy.Reason, last error) (a
 	if c == nil || r.router.closed.Load() || ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the statement fails by itself then, with its own error
 	}
-	r.objected = reason
+	d := r.strays()
+	d.objected = reason
 	switch c.otherwise {
 	case groups.Refuse:
 		return false, &groupRefusal{group: c.name, reason: reason, err: last}
 	case groups.AnyReplica:
-		again = !r.lifted
-		r.lifted = true
+		again = !d.lifted
+		d.lifted = true
 	case groups.Primary:
 	}
 	return again, nil
@@ -121,19 +122,19 @@ func (r *route) leaves(ctx context.Context, reason policy.Reason, last error) (a
 func (r *route) enter(q *policy.Query, m *marks, parent *route) {
 	rt := r.router
 	if parent != nil && parent.ran && parent.at != nil {
-		r.class, r.pooled, r.lifted = parent.class, parent.pooled, r.lifted || parent.lifted
+		r.goesAs(parent.class, parent.past().aside, r.past().lifted || parent.past().lifted)
 		q.Group = ""
-		if parent.pooled != nil {
-			q.Group = parent.pooled.name
+		if c := parent.pooled(); c != nil {
+			q.Group = c.name
 		}
 	} else {
-		r.class, r.pooled = nil, nil
+		var c *class
 		if q.Group != "" {
-			r.class = rt.members.class(q.Group)
-			r.pooled = r.class
+			c = rt.members.class(q.Group)
 		}
+		r.goesAs(c, nil, r.past().lifted)
 	}
-	if r.lifted {
+	if r.past().lifted {
 		q.Group, q.PreferPrimary = "", false
 	}
 	q.Monotonic = rt.monotonic(m)
@@ -149,8 +150,8 @@ func (r *route) toldBy(ctx context.Context, s *server, generation uint64, err er
 
 // countGroup takes in who served a read of a group.
 func (r *route) countGroup(s *server, reason policy.Reason) {
-	r.class.count(s, reason, r.objected)
-	if l := s.laneOf(r.pooled); l != nil {
+	r.class.count(s, reason, r.past().objected)
+	if l := s.laneOf(r.pooled()); l != nil {
 		l.reads.Add(1)
 	}
 }

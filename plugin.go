@@ -47,7 +47,8 @@ type Plugin struct {
 	discovery *discovery
 	// connections are what may be opened on each server.
 	connections connections
-	grouping    *grouping // Config.Groups; nil: there are none
+	keepsPools  atomic.Bool // see keepPool
+	grouping    *grouping   // Config.Groups; nil: there are none
 
 	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool

@@ -17,15 +17,17 @@ import (
 // read runs attempt on the server that is right for the read, and again
 // elsewhere as long as the failure is the server's and nothing has reached the
 // caller. attempt is given nil for the primary, whose errors are final. discard
-// drops a result that turned out not to be trusted.
-func (r *route) read(ctx context.Context, attempt func(s *server) error, discard func()) error {
+// drops a result that turned out not to be trusted. text is the statement's.
+func (r *route) read(ctx context.Context, text string, attempt func(s *server) error, discard func()) error {
 	rt := r.router
-	primary := r.forced
-	r.forced = 0
+	primary := r.past().forced
+	if primary != 0 {
+		r.detour.forced = 0
+	}
 	var last error // of a replica
 	for {
 		r.attempts++
-		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(r.attempts) {
+		if primary == 0 && r.attempts > 1 && !rt.cfg.Retry.Allows(int(r.attempts)) {
 			primary = policy.ReasonReplicaFailed // the last run is the primary's
 		}
 		if primary != 0 && r.class != nil {
@@ -40,10 +42,10 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			}
 		}
 		r.tries = true
-		s, generation, reason, err := r.choose(ctx, primary)
+		s, generation, reason, err := r.choose(ctx, text, primary)
 		r.tries = false
 		if err == nil && s == nil {
-			s, generation, reason, err = r.admit(ctx, reason)
+			s, generation, reason, err = r.admit(ctx, text, reason)
 		}
 		if err != nil {
 			err = lastly(err, last)
@@ -51,16 +53,19 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			return err
 		}
 		if s == nil {
-			if r.refused {
-				r.wrote, r.effect = true, effect{insert: true, began: rt.history()}
+			if r.past().refused {
+				r.wrote, r.effect = true, effect{insert: true, began: rt.historyNow()}
 			}
 			r.ranOn(ctx, nil, reason)
 			err := rt.noticed(r.placed(attempt))
 			rt.told(marksOf(ctx), nil, 0, nil, err)
 			return err
 		}
-		trial := r.trial
-		r.trial, r.began = false, sinceStart()
+		trial := r.past().trial
+		if trial {
+			r.detour.trial = false
+		}
+		r.began = sinceStart()
 		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
@@ -71,7 +76,7 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			r.elsewhere(s, u, trial)
 			continue
 		}
-		if c := r.check; err == nil && c != nil && c.server == s {
+		if c := r.past().check; err == nil && c != nil && c.server == s {
 			c.capture = rt.monitor.NextCapture()
 			if c.reason != 0 {
 				reason = c.reason
@@ -82,10 +87,10 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
 				if !r.begins { // a slow server is quick to begin a transaction
-					s.meterFor(r.pooled).Served(r.began+ran.took, ran.took, ran.inFlight)
+					s.meterFor(r.pooled()).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
 				r.toldBy(ctx, s, generation, nil)
-				rt.conflicts.Ran(r.text)
+				rt.conflicts.Ran(text)
 				r.ranOn(ctx, s, reason)
 				return nil
 			}
@@ -95,12 +100,12 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 				discard()
 			}
 			rt.counters.voided.Add(1)
-			if !rt.cfg.Retry.Allows(r.attempts) {
+			if !rt.cfg.Retry.Allows(int(r.attempts)) {
 				primary = policy.ReasonReplicaFailed
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{processStart.Add(r.began), late, trial, ran})
+		next, again := r.failed(ctx, s, err, lastRun{text, processStart.Add(r.began), late, trial, ran})
 		if !again {
 			r.toldBy(ctx, s, generation, err)
 			r.ranOn(ctx, s, reason)
@@ -110,12 +115,12 @@ func (r *route) read(ctx context.Context, attempt func(s *server) error, discard
 			primary = next
 		}
 		last = err
-		if !rt.cfg.Retry.Allows(r.attempts) {
-			if primary == 0 && !r.lifted {
+		if !rt.cfg.Retry.Allows(int(r.attempts)) {
+			if primary == 0 && !r.past().lifted {
 				r.ranOn(ctx, s, reason)
 				return err
 			}
-		} else if primary == 0 && !rt.pause(ctx, r.attempts) {
+		} else if primary == 0 && !rt.pause(ctx, int(r.attempts)) {
 			return err
 		}
 	}
@@ -163,7 +168,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 	if v.Strikes() {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
-	s.timeFailed(ctx, v, run, r.pooled)
+	s.timeFailed(ctx, v, run, r.pooled())
 	r.excludes(s)
 	switch v.Action {
 	case retry.Elsewhere:
@@ -175,7 +180,7 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		r.tellRetry(ctx, s, v, err)
 		switch {
 		case v.CountsAsWrite:
-			r.refused = true
+			r.strays().refused = true
 			r.router.counters.refused.Add(1)
 			return policy.ReasonRefusedByReplica, true
 		case v.Cause == retry.CauseSchemaBehind:
@@ -190,9 +195,10 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 
 // excludes keeps the read from coming back to s.
 func (r *route) excludes(s *server) {
-	r.exclude |= 1 << (s.index % 64)
-	if i := slices.Index(r.failedOn[:], 0); i >= 0 {
-		r.failedOn[i] = int32(s.index + 1)
+	d := r.strays()
+	d.exclude |= 1 << (s.index % 64)
+	if i := slices.Index(d.failedOn[:], 0); i >= 0 {
+		d.failedOn[i] = int32(s.index + 1)
 	}
 }
 
@@ -204,7 +210,7 @@ func (rt *router) pause(ctx context.Context, ran int) bool {
 
 // choose decides where the read runs. generation belongs to the news that the
 // decision is based on.
-func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
+func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
 	rt := r.router
 	if forced != 0 {
 		return nil, 0, forced, nil
@@ -213,7 +219,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
 	m := marksOf(ctx)
-	group := r.classed(ctx, m)
+	group := r.classed(ctx, text, m)
 	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
 		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
 	}
@@ -222,7 +228,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	*q = query{Query: policy.Query{
 		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
 		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
-		Exclude: r.exclude, Failed: r.failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
+		Exclude: r.past().exclude, Failed: r.past().failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
 	}}
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()
@@ -239,7 +245,9 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 		return nil, 0, policy.ReasonParent, nil
 	}
 	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
-	r.waited = max(q.Waited, q.Spent)
+	if waited := max(q.Waited, q.Spent); waited > 0 || r.detour != nil {
+		r.strays().waited = waited
+	}
 	shadowed := rt.plugin.shadowed()
 	if shadowed && d.Target == policy.Refuse {
 		err = nil // the primary says by itself that it cannot be reached
@@ -247,7 +255,7 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	d = r.aside(q, d, snap)
+	d = r.aside(text, q, d, snap)
 	switch {
 	case shadowed:
 		rt.shadow(q, snap, d)
@@ -275,8 +283,8 @@ func (r *route) choose(ctx context.Context, forced policy.Reason) (s *server, ge
 	if !at.logical {
 		hold(m, at.held)
 	}
-	if q.Group != "" && (r.pooled == nil || r.pooled.name != q.Group) {
-		r.pooled = rt.members.class(q.Group) // set aside
+	if c := r.pooled(); q.Group != "" && (c == nil || c.name != q.Group) {
+		r.strays().aside = rt.members.class(q.Group)
 	}
 	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
 }
@@ -363,9 +371,11 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			}
 		}
 	}
-	if parent != nil && parent.check != nil && parent.check.server == parent.at && !snap.Primary.Lost {
-		rt.demandParent(ctx, parent.check, q, deadline)
-		snap, now = rt.monitor.Snapshot(), time.Now()
+	if parent != nil {
+		if c := parent.past().check; c != nil && c.server == parent.at && !snap.Primary.Lost {
+			rt.demandParent(ctx, c, q, deadline)
+			snap, now = rt.monitor.Snapshot(), time.Now()
+		}
 	}
 	refreshed := false
 	for {

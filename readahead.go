@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"sync"
 
 	"github.com/readsplit/readsplit/retry"
 )
@@ -25,19 +26,26 @@ type aheadRows struct {
 	driver.Rows
 	router *router
 	width  int
-	buf    []driver.Value // row after row
-	next   int            // of the rows in buf
+	buf    []driver.Value  // row after row
+	kept   *[]driver.Value // what buf goes back into; nil: it has
+	next   int             // of the rows in buf
 	n      int
 	end    error // after the rows in buf; nil: go on reading
 }
 
-// readAhead reads the beginning of rows. An error for which the read may run
+// aheadBuffers are the buffers of rows that have been closed: whoever has read them has
+// copies, and database/sql calls nothing of rows but Close from then on.
+var aheadBuffers = sync.Pool{New: func() any { return new([]driver.Value) }}
+
+// read reads the beginning of rows into a. An error for which the read may run
 // elsewhere is returned; any other comes where it would come without this.
-func readAhead(rows driver.Rows, rt *router) (driver.Rows, error) {
-	a := &aheadRows{Rows: rows, router: rt, width: len(rows.Columns())}
+func (a *aheadRows) read(rows driver.Rows) (driver.Rows, error) {
+	*a = aheadRows{Rows: rows, router: a.router, width: len(rows.Columns())}
 	if a.width == 0 {
 		return rows, nil
 	}
+	a.kept = aheadBuffers.Get().(*[]driver.Value)
+	a.buf = (*a.kept)[:0]
 	size := 0
 	for a.n < mostAheadRows && size < mostAheadBytes {
 		from := a.n * a.width
@@ -50,7 +58,7 @@ func readAhead(rows driver.Rows, rt *router) (driver.Rows, error) {
 		row := a.buf[from:]
 		if err := rows.Next(row); err != nil {
 			if !errors.Is(err, io.EOF) && retry.OfRead(err).Action != retry.Surface {
-				_ = rows.Close()
+				_ = a.Close()
 				return nil, err
 			}
 			a.end = err
@@ -70,6 +78,19 @@ func readAhead(rows driver.Rows, rt *router) (driver.Rows, error) {
 		a.n++
 	}
 	return a, nil
+}
+
+// Close implements driver.Rows.
+func (a *aheadRows) Close() error {
+	if a.kept != nil {
+		// Cleared, so that no values of a result stay in memory, and as much as was used:
+		// what comes next writes before it reads.
+		clear(a.buf)
+		*a.kept = a.buf[:0]
+		aheadBuffers.Put(a.kept)
+		a.kept, a.buf, a.next, a.n, a.end = nil, nil, 0, 0, io.EOF
+	}
+	return a.Rows.Close()
 }
 
 // Next implements driver.Rows.

@@ -29,7 +29,7 @@ type readOnlyTx struct {
 	server     *server
 	generation uint64 // of the replica, see route
 	class      *class // these three as of route
-	pooled     *class
+	aside      *class
 	lifted     bool
 	reason     policy.Reason
 	primary    *trackedTx
@@ -170,7 +170,7 @@ func (t *readOnlyTx) asker(ctx context.Context) context.Context {
 func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 	var tx *sql.Tx
 	r := &route{router: t.router, wish: t.wish, begins: true}
-	err := r.read(ctx, func(s *server) error {
+	err := r.read(ctx, "", func(s *server) error {
 		if s == nil {
 			_, err := t.moveToPrimary(0)
 			return err
@@ -179,7 +179,7 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		t.taken = time.Now()
 		// On the context of Begin, as database/sql promises: when that ends, the
 		// transaction is rolled back.
-		tx, err = s.poolFor(r.pooled).BeginTx(r.checking(t.ctx, s), t.router.optionsFor(&t.opts))
+		tx, err = s.poolFor(r.pooled()).BeginTx(r.checking(t.ctx, s), t.router.optionsFor(&t.opts))
 		if err == nil {
 			err = t.router.learnIsolation(ctx, s, tx)
 		}
@@ -189,9 +189,9 @@ func (t *readOnlyTx) begin(ctx context.Context) (gorm.Tx, error) {
 		return err
 	}, func() { _ = tx.Rollback() })
 	t.server, t.generation, t.reason = r.at, r.generation, r.reason
-	t.class, t.pooled, t.lifted = r.class, r.pooled, r.lifted
-	if r.check != nil && r.check.server == r.at {
-		t.shows = r.check.facts
+	t.class, t.aside, t.lifted = r.class, r.past().aside, r.past().lifted
+	if c := r.past().check; c != nil && c.server == r.at {
+		t.shows = c.facts
 	}
 	r.keepTx(t.primary)
 	switch {
@@ -253,7 +253,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	if t.read && t.router.keepsSnapshot() && t.router.wroteSince(ctx, t.taken) {
 		return r, policy.ReasonBehindSession, false, nil
 	}
-	s, _, reason, err := r.choose(ctx, 0)
+	s, _, reason, err := r.choose(ctx, "", 0)
 	if refusedByGroup(err) {
 		r.unserved(ctx, reason, err)
 		return r, reason, false, err
@@ -261,8 +261,8 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	if err != nil {
 		return r, reason, false, nil //nolint:nilerr // the primary may have it, or its own error
 	}
-	if s == t.server && r.check != nil && r.check.server == s {
-		if why := t.stillShows(ctx, r.check); why != policy.ReasonNone {
+	if c := r.past().check; s == t.server && c != nil && c.server == s {
+		if why := t.stillShows(ctx, c); why != policy.ReasonNone {
 			s, reason = nil, why
 			if err := r.refusal(why); err != nil {
 				r.unserved(ctx, policy.ReasonGroupRefused, err)
@@ -271,7 +271,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 		}
 	}
 	if s == nil {
-		if s, _, reason, err = r.admit(ctx, reason); err == nil && s == t.server {
+		if s, _, reason, err = r.admit(ctx, "", reason); err == nil && s == t.server {
 			t.reason = reason
 		}
 	}
@@ -284,9 +284,9 @@ func (t *readOnlyTx) again() *route {
 	if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {
 		return nil
 	}
-	return &route{router: t.router, wish: t.wish, parent: &route{
-		router: t.router, at: t.server, generation: t.generation, ran: true, class: t.class, pooled: t.pooled, lifted: t.lifted,
-	}}
+	parent := &route{router: t.router, at: t.server, generation: t.generation, ran: true}
+	parent.goesAs(t.class, t.aside, t.lifted)
+	return &route{router: t.router, wish: t.wish, parent: parent}
 }
 
 // moveToPrimary begins on the primary. What ran on the replica so far were

@@ -101,7 +101,7 @@ func (r *route) rehearsable() *route {
 	}
 	return &route{
 		router: r.router, parent: r.parent, holder: r.holder, pinned: r.pinned, why: r.why, bound: r.bound,
-		wish: r.wish, at: r.at, generation: r.generation, ran: r.ran, fell: r.fell,
+		wish: r.wish, at: r.at, generation: r.generation, ran: r.ran, detour: &detour{fell: r.past().fell},
 	}
 }
 

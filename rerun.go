@@ -18,7 +18,9 @@ type before struct {
 // again after some of its rows were scanned: the second run may find no row, and
 // must not leave one of the first.
 func (r *route) keepDest() {
-	r.before = before{}
+	if r.detour != nil {
+		r.detour.before = before{}
+	}
 	if r.stmt == nil {
 		return
 	}
@@ -26,16 +28,20 @@ func (r *route) keepDest() {
 	switch {
 	case !v.IsValid():
 	case v.Kind() == reflect.Slice:
-		r.before.length = v.Len()
+		if n := v.Len(); n > 0 {
+			r.strays().before.length = n
+		}
 	case v.Kind() == reflect.Map:
 		// GORM writes into the map itself.
 		if v.Len() > 0 {
-			r.before.value = reflect.MakeMapWithSize(v.Type(), v.Len())
-			copyMap(r.before.value, v)
+			held := reflect.MakeMapWithSize(v.Type(), v.Len())
+			copyMap(held, v)
+			r.strays().before.value = held
 		}
 	case v.CanSet() && !v.IsZero():
-		r.before.value = reflect.New(v.Type()).Elem()
-		r.before.value.Set(v)
+		held := reflect.New(v.Type()).Elem()
+		held.Set(v)
+		r.strays().before.value = held
 	}
 }
 
@@ -83,15 +89,15 @@ func (r *route) rerun(db *gorm.DB) {
 		if err == nil {
 			return
 		}
-		if !r.router.cfg.Retry.Allows(r.attempts) {
+		if !r.router.cfg.Retry.Allows(int(r.attempts)) {
 			r.router.conflicted(err) // the caller's, and counted
 			return
 		}
-		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{began: processStart.Add(r.began)})
+		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{text: db.Statement.SQL.String(), began: processStart.Add(r.began)})
 		if !again {
 			return
 		}
-		again = primary != 0 || r.router.pause(db.Statement.Context, r.attempts)
+		again = primary != 0 || r.router.pause(db.Statement.Context, int(r.attempts))
 		query := db.Callback().Query().Get("gorm:query") // a cache may have replaced it since
 		if !again || query == nil {
 			return
@@ -102,8 +108,10 @@ func (r *route) rerun(db *gorm.DB) {
 
 // once runs the query of a statement once more, as if it had not run before.
 func (r *route) once(db *gorm.DB, query func(*gorm.DB), forced policy.Reason) {
-	r.forced = forced
-	r.before.reset(db.Statement.ReflectValue)
+	if forced != 0 {
+		r.strays().forced = forced
+	}
+	r.past().before.reset(db.Statement.ReflectValue)
 	db.Error = nil
 	db.RowsAffected = 0
 	if res := db.Statement.Result; res != nil {

@@ -54,36 +54,19 @@ type route struct {
 	generation uint64
 	ran        bool
 	reason     policy.Reason
-	attempts   int
-	exclude    uint64        // replicas that failed this read
-	failedOn   [8]int32      // see policy.Query.Failed
-	tries      bool          // it may be sent to a replica that is ejected
-	trial      bool          // it was
-	sight      *sight        // what its session had seen when it was decided
-	refused    bool          // a replica refused it as a write: it is one wherever it runs
-	ahead      bool          // read small results before giving out their first row
-	check      *check        // what it has to be shown where it was decided for a balanced name
-	conflicts  bool          // a conflict with replay has cancelled a long run of this read
-	forced     policy.Reason // set: the primary, for this reason
-	text       string        // of the newest statement
-	attempt    *attempt      // under way
-	began      time.Duration // the newest run, since processStart
+	tries      bool  // it may be sent to a replica that is ejected
+	ahead      bool  // read small results before giving out their first row
+	wrote      bool  // rows belong to a statement that is not a read
+	begins     bool  // it is for a transaction that begins with its first read
+	attempts   int32 // how often it was run
 
-	rows   *sql.Rows // of the newest query
-	effect effect    // of the newest statement that is not a read
-	wrote  bool      // rows belong to a statement that is not a read
-	before before
-
-	place *budget // where a read that fell back on the primary has a place, until rows or a transaction hold it
-	fell  bool    // it did fall back
-
-	lifted   bool          // its group has no replica for it, and others may serve it
-	objected policy.Reason // what kept its group from serving it
-	class    *class        // the group that it is meant for
-	pooled   *class        // the group whose pool it runs in; nil: the site's
-
-	waited time.Duration // what the newest decision took, where it had to wait
-	begins bool          // it is for a transaction that begins with its first read
+	sight   *sight        // what its session had seen when it was decided
+	attempt *attempt      // under way
+	began   time.Duration // the newest run, since processStart
+	rows    *sql.Rows     // of the newest query
+	effect  effect        // of the newest statement that is not a read
+	class   *class        // the group that it is meant for
+	detour  *detour       // see past and strays
 }
 
 // runner runs statements: a pool, or one server's prepared statements.
@@ -144,9 +127,9 @@ func (r *route) on(s *server) runner {
 	case s == nil:
 		return r.primary()
 	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
-		return s.preparedFor(r.pooled)
+		return s.preparedFor(r.pooled())
 	default:
-		return s.poolFor(r.pooled)
+		return s.poolFor(r.pooled())
 	}
 }
 
@@ -166,7 +149,10 @@ func (r *route) next() *route {
 // end ends the statement. The handle keeps the route, but not what the statement
 // held.
 func (r *route) end() {
-	r.parent, r.stmt, r.rows, r.before, r.text = nil, nil, nil, before{}, ""
+	r.parent, r.stmt, r.rows, r.effect = nil, nil, nil, effect{}
+	if r.detour != nil {
+		r.detour.before = before{}
+	}
 	r.done.Store(true)
 }
 
@@ -227,7 +213,6 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 	r = r.next()
 	sessionless(ctx)
 	info := r.router.classify(query)
-	r.text = query
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
@@ -236,7 +221,7 @@ func (r *route) ExecContext(ctx context.Context, query string, args ...any) (res
 		})
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
-		err = r.read(ctx, run, nil)
+		err = r.read(ctx, query, run, nil)
 		r.leave()
 		if r.wrote {
 			// A replica refused it as a write: it has run on the primary.
@@ -260,7 +245,6 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	sessionless(ctx)
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
-	r.text = query
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
@@ -270,7 +254,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
-		err = r.read(ctx, run, func() { _ = rows.Close() })
+		err = r.read(ctx, query, run, func() { _ = rows.Close() })
 		r.keep(rows)
 	} else {
 		r.toPrimary(ctx, info)
@@ -298,11 +282,10 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 	sessionless(ctx)
 	info := r.router.classify(query)
 	r.rows, r.wrote = nil, false
-	r.text = query
 	run := func(s *server) error {
 		pool := r.router.target()
 		if s != nil {
-			pool = s.poolFor(r.pooled)
+			pool = s.poolFor(r.pooled())
 		}
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(string) error {
@@ -311,11 +294,11 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 		})
 	}
 	if info.Class == sqlclass.Read && !r.pinned {
-		err := r.read(ctx, run, func() { _ = row.Scan() })
+		err := r.read(ctx, query, run, func() { _ = row.Scan() })
 		if row == nil || err != nil && !errors.Is(row.Err(), err) {
 			row = failing{err}.row() // the row is of an attempt before
 		}
-		if r.place != nil {
+		if r.past().place != nil {
 			r.keep(rowsOf(row))
 		}
 	} else {
@@ -342,7 +325,7 @@ func (r *route) QueryRowContext(ctx context.Context, query string, args ...any) 
 // or because it must follow what it belongs to.
 func (r *route) toPrimary(ctx context.Context, info sqlclass.Info) {
 	r.effect = effectOf(info)
-	r.effect.began = r.router.history()
+	r.effect.began = r.router.historyNow()
 	r.attempts++
 	r.ranOn(ctx, nil, r.because(info))
 }
@@ -369,7 +352,7 @@ func (r *route) because(info sqlclass.Info) policy.Reason {
 // settle records how a statement that is not a read ended outside a transaction,
 // and returns the error for its caller.
 func (r *route) settle(ctx context.Context, info sqlclass.Info, err error) error {
-	if info.Class == sqlclass.Read && !r.refused || r.router.neverTaken(err) {
+	if info.Class == sqlclass.Read && !r.past().refused || r.router.neverTaken(err) {
 		return err
 	}
 	r.router.noticeSettings(info)
@@ -450,8 +433,8 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
 		// And behind a name of several servers nobody would check it.
-		if s, _, _, err := r.choose(context.Background(), 0); err != nil || s != nil && !s.balanced() {
-			return s.poolOf(r.pooled), err
+		if s, _, _, err := r.choose(context.Background(), "", 0); err != nil || s != nil && !s.balanced() {
+			return s.poolOf(r.pooled()), err
 		}
 	}
 	return r.router.primaryDB()

@@ -45,6 +45,7 @@ type router struct {
 	monitor     *monitor.Monitor
 	control     *dialer
 	decider     *policy.Decider
+	texts       *texts           // nil: nothing is remembered
 	catalog     *catalog.Catalog // nil: positions cannot be asked of the primary
 	judging     atomic.Bool      // catalog is in use: there is something to decide
 	dialect     sqlclass.Dialect
@@ -75,6 +76,9 @@ type router struct {
 	plans    plans                               // of the application's prepared statements
 	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
 
+	known      atomic.Pointer[lsn.History] // see historyNow
+	wroteRoute atomic.Pointer[route]       // see afterWrite
+
 	closed atomic.Bool
 	inUse  bool // start was called
 }
@@ -83,7 +87,7 @@ type router struct {
 // dialector opens the primary's connections for positions; pool is the primary's
 // pool, nil where the plugin has to open it.
 func (p *Plugin) newRouter(name, field string, cfg Config, dialector gorm.Dialector, pool gorm.ConnPool, size Pool) (*router, error) {
-	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool, conflicts: new(conflicts.Memory)}
+	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool, conflicts: new(conflicts.Memory), texts: newTexts()}
 	rt.self = []*router{rt}
 	if err := rt.open(dialector, size); err != nil {
 		return nil, errors.Join(err, rt.release())

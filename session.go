@@ -63,36 +63,6 @@ type ledger struct {
 	accepted atomic.Int32          // how many of the session's tokens were judged
 }
 
-// register is a claim that several goroutines read and advance.
-type register struct {
-	p atomic.Pointer[session.Claim]
-}
-
-var noClaim = &session.Claim{}
-
-func (r *register) load() *session.Claim {
-	if c := r.p.Load(); c != nil {
-		return c
-	}
-	return noClaim
-}
-
-// update replaces the claim by what change makes of it. change may run several
-// times.
-func (r *register) update(change func(c session.Claim) session.Claim) session.Claim {
-	for {
-		old := r.p.Load()
-		var c session.Claim
-		if old != nil {
-			c = *old
-		}
-		c = change(c)
-		if r.p.CompareAndSwap(old, &c) {
-			return c
-		}
-	}
-}
-
 // NewSession returns a session that has not written anything yet. Give it to the
 // requests of one user with [WithSession].
 func NewSession() *Session { return &Session{} }

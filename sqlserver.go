@@ -113,9 +113,9 @@ func (rt *router) keepsSnapshot() bool { return rt.dialect == sqlclass.SQLServer
 func (rt *router) wroteSince(ctx context.Context, t time.Time) bool {
 	m := marksOf(ctx)
 	if m.session == nil {
-		return rt.process.load().LastWrite.After(t)
+		return rt.process.lastWrite().After(t)
 	}
-	return m.session.ledgerOf(rt).claim.load().LastWrite.After(t) || rt.unscoped.load().LastWrite.After(t)
+	return m.session.ledgerOf(rt).claim.lastWrite().After(t) || rt.unscoped.lastWrite().After(t)
 }
 
 // judgedThere is judged for SQL Server, which has no catalogue that would have to be

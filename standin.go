@@ -36,9 +36,9 @@ func (h *rehearsal) standIn(rt *router) *router {
 	s.closed.Store(rt.closed.Load())
 	s.ticket.Store(rt.ticket.Load())
 	// Claims are never changed, but replaced.
-	s.process.p.Store(rt.process.p.Load())
-	s.unscoped.p.Store(rt.unscoped.p.Load())
-	s.heard.p.Store(rt.heard.p.Load())
+	rt.process.copyTo(&s.process)
+	rt.unscoped.copyTo(&s.unscoped)
+	rt.heard.copyTo(&s.heard)
 
 	rt.rumours.mu.Lock()
 	s.rumours.list = slices.Clone(rt.rumours.list)
@@ -146,7 +146,7 @@ func (h *rehearsal) session(s *Session) *Session {
 			c.more = append(c.more, to)
 		}
 		to.plugin.Store(h.standIn(l.plugin.Load()))
-		to.claim.p.Store(l.claim.p.Load())
+		l.claim.copyTo(&to.claim)
 		to.seen.Store(l.seen.Load())
 		same(&to.accepted, &l.accepted)
 	}

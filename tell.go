@@ -22,7 +22,7 @@ func (r *route) tell(ctx context.Context, s *server, reason policy.Reason) {
 	d := observe.Decision{
 		At: time.Now(), Resolver: r.router.name, Server: primaryName, Reason: reason,
 		Read:     reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement,
-		Attempts: max(r.attempts, 1), Waited: r.waited, Begins: r.begins,
+		Attempts: max(int(r.attempts), 1), Waited: r.past().waited, Begins: r.begins,
 	}
 	if r.begins {
 		d.Read = true // only a read-only one has a route
@@ -43,14 +43,14 @@ func (r *route) unserved(ctx context.Context, reason policy.Reason, err error) {
 		reason = lost.reason
 	case errors.Is(err, groups.ErrRefused):
 		reason = policy.ReasonGroupRefused
-		r.class.count(nil, reason, r.objected)
+		r.class.count(nil, reason, r.past().objected)
 	case !errors.Is(err, overload.ErrPrimaryBusy):
 		return
 	}
 	r.router.counters.onNobody[reason].Add(1)
 	d := observe.Decision{
 		At: time.Now(), Resolver: r.router.name, Reason: reason, Read: true, Refused: true,
-		Attempts: max(r.attempts, 1) - 1, Waited: r.waited, Begins: r.begins,
+		Attempts: max(int(r.attempts), 1) - 1, Waited: r.past().waited, Begins: r.begins,
 	}
 	tellEach(r.router.plugin, r.router.plugin.told.Decisions, func(o observe.DecisionObserver) { o.ObserveDecision(ctx, d) })
 }

@@ -188,7 +188,11 @@ func (s *Session) CoverUnscoped() {
 // counts as s's own.
 func (s *Session) coversUnscoped(rt *router) bool {
 	since := s.covers.Load()
-	return since != 0 && rt.unscoped.load().LastWrite.Sub(processStart) >= time.Duration(since)
+	if since == 0 {
+		return false
+	}
+	last := rt.unscoped.lastWrite()
+	return !last.IsZero() && last.Sub(processStart) >= time.Duration(since)
 }
 
 // token returns what s must see, and the keys that sign it; no keys: nothing has run

@@ -24,7 +24,7 @@ type trackedTx struct {
 	router *router
 	ctx    context.Context // of Begin: when it is done, database/sql rolls back
 	inner  gorm.Tx
-	began  lsn.History // of the primary, before it was asked to begin
+	began  *lsn.History // of the primary, before it was asked to begin
 
 	wrote     atomic.Bool
 	nobodys   atomic.Bool // something was written without any session
@@ -38,6 +38,7 @@ type trackedTx struct {
 	// session in its own context.
 	mu         sync.Mutex
 	marks      []*marks
+	first      [1]*marks // what marks begins in: few transactions have more sessions than one
 	committing bool
 	over       bool
 	noted      bool        // begunByNobody
@@ -85,12 +86,13 @@ func readOnly(opts *sql.TxOptions) *sql.TxOptions {
 
 func (rt *router) beginTracked(ctx context.Context, opts *sql.TxOptions) (*trackedTx, error) {
 	opts = rt.optionsFor(opts)
-	began := rt.history()
+	began := rt.historyNow()
 	inner, err := rt.beginPrimary(ctx, opts)
 	if err != nil {
 		return nil, rt.noticed(err)
 	}
 	t := &trackedTx{router: rt, ctx: ctx, inner: inner, began: began}
+	t.marks = t.first[:0]
 	t.join(ctx)
 	t.begunByNobody(ctx)
 	return t, nil
@@ -314,7 +316,7 @@ func (t *trackedTx) Rollback() error {
 func (t *trackedTx) record() {
 	everybody := t.everybody.Load()
 	for _, m := range t.concerned() {
-		t.router.wrote(m, t.insert.Load(), everybody, t.began)
+		t.router.wrote(m, t.insert.Load(), everybody, *t.began)
 	}
 	if everybody {
 		t.router.schemaChanged(t.redefines.Load())
@@ -328,11 +330,17 @@ func (t *trackedTx) concerned() []*marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.marks[:len(t.marks):len(t.marks)]
-	if t.nobodys.Load() || len(all) == 0 {
+	switch {
+	case len(all) == 0:
+		return nobodysMarks
+	case t.nobodys.Load():
 		all = append(all, noMarks)
 	}
 	return all
 }
+
+// nobodysMarks are those of a transaction without any. They are never changed.
+var nobodysMarks = []*marks{noMarks}
 
 // end lets go of the sessions, once.
 func (t *trackedTx) end() {

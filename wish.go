@@ -41,13 +41,12 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		return
 	}
 	outer, prepared := unwrap(inner)
+	if !p.wishesOn(outer) {
+		return
+	}
 	r := &route{prepared: prepared}
 	wish := p.wishOf(stmt)
-	switch pool := outer.(type) {
-	case *route:
-		if pool.router.plugin != p {
-			return
-		}
+	if pool, ok := outer.(*route); ok {
 		if pool.stmt == stmt && !pool.done.Load() {
 			// Added by a callback, to the statement that runs.
 			if wish.err != nil {
@@ -59,14 +58,6 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		// What it belongs to holds for whatever comes of the handle: in a hook of a
 		// write that is the primary.
 		r = pool.child(nil, prepared, false)
-	case *rootPool:
-		if pool.router.plugin != p {
-			return
-		}
-	default:
-		if !p.isBase(pool) {
-			return // a transaction, a connection of the application's own
-		}
 	}
 	r.wish, r.waiting = wish, true
 	switch {
@@ -77,6 +68,22 @@ func (p *Plugin) wishes(db *gorm.DB) {
 		r.router = p.main
 	}
 	stmt.ConnPool = rehearsal.pool(r)
+}
+
+// wishesOn reports whether a wish can say where statements go that come with pool: not
+// in a transaction, nor on a connection of the application's own. It is asked first,
+// because each query of a transaction comes here.
+func (p *Plugin) wishesOn(pool gorm.ConnPool) bool {
+	switch pool := pool.(type) {
+	case *route:
+		return pool.router.plugin == p
+	case *rootPool:
+		return pool.router.plugin == p
+	case *trackedTx, *readOnlyTx:
+		return false
+	default:
+		return p.isBase(pool)
+	}
 }
 
 // wishOf reads what the clauses of a statement ask for.

@@ -83,7 +83,7 @@ func newCatalog(cfg Config, said *declared, asked asker) *Catalog {
 		wake: make(chan struct{}, 1), done: make(chan struct{}), loaded: make(chan struct{}),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
-	c.snapshot.Store(newSnapshot(nil, said.index()))
+	c.replace(newSnapshot(nil, said.index()))
 	return c
 }
 
@@ -125,7 +125,7 @@ func (c *Catalog) Refresh() {
 	c.mu.Lock()
 	c.wanted++
 	c.current = false
-	c.snapshot.Store(c.snapshot.Load().forgotten())
+	c.replace(c.snapshot.Load().forgotten())
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:

@@ -88,7 +88,7 @@ func (c *Catalog) publish(s *snapshot, mark string, wanted uint64, began time.Ti
 	if !c.current {
 		s = s.forgotten()
 	}
-	c.snapshot.Store(s)
+	c.replace(s)
 	c.mark = mark
 	c.status.Loads++
 	c.status.LoadedAt, c.status.Took = began, time.Since(began)

@@ -4,7 +4,8 @@ import "github.com/readsplit/readsplit/sqlclass"
 
 // snapshot is what is known at one moment. It is never changed.
 type snapshot struct {
-	said *declared
+	version uint64
+	said    *declared
 	// safe tells of every function whether all that its name can mean reads only. A
 	// name is there with and without its schema. nil: nothing is known, or no longer.
 	safe map[name]bool

@@ -27,7 +27,7 @@ type Monitor struct {
 	mu sync.Mutex // guards what follows and each replica's shared state
 	// lostFork is the primary's history that a replica had left which was removed.
 	lostFork lsn.History
-	news     chan struct{} // closed at the next publication; nil while nobody waits
+	news     atomic.Pointer[chan struct{}] // closed at the next publication; nil while nobody waits
 	want     want
 	needs    targets // what anybody waits for, on whatever replica
 	// hushed is the furthest position that was stored since somebody was woken last: who
@@ -111,12 +111,16 @@ func (m *Monitor) Snapshot() *policy.Snapshot { return m.snap.Load() }
 // To miss nothing, fetch the channel first and look at the snapshot and the
 // captures afterwards.
 func (m *Monitor) News() <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.news == nil {
-		m.news = make(chan struct{})
+	// Without mu, which is held while the snapshot is copied: whoever wrote comes here.
+	for {
+		if news := m.news.Load(); news != nil {
+			return *news
+		}
+		news := make(chan struct{})
+		if m.news.CompareAndSwap(nil, &news) {
+			return news
+		}
 	}
-	return m.news
 }
 
 // Generation counts the events that make earlier approvals of replica i void: it
@@ -150,9 +154,8 @@ func (m *Monitor) viewAll(s *policy.Snapshot) {
 func (m *Monitor) publish(change func(s *policy.Snapshot)) {
 	m.store(change)
 	m.hushed = 0
-	if m.news != nil {
-		close(m.news)
-		m.news = nil
+	if news := m.news.Swap(nil); news != nil {
+		close(*news)
 	}
 }
 

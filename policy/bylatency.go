@@ -1,6 +1,9 @@
 package policy
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 type byLatency struct{}
 
@@ -27,10 +30,10 @@ func (byLatency) Name() string { return "latency" }
 
 func (byLatency) Pick(q *Query, c []Candidate) int {
 	n := draw(q, c, choices)
-	best, than := 0, margin
+	best, takes, than := 0, cost(&c[0]), margin
 	for i := 1; i < n; i++ {
-		if sooner(&c[i], &c[best], than) {
-			best, than = i, 1
+		if of := cost(&c[i]); sooner(of, takes*than, &c[i], &c[best]) {
+			best, takes, than = i, of, 1
 		}
 	}
 	return best
@@ -41,11 +44,19 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 func draw(q *Query, c []Candidate, n int) int {
 	n = min(n, len(c))
 	sum, random := total(c), q.Random
-	for i := range n {
-		j := i + owner(c[i:], scale(random, sum))
-		c[i], c[j] = c[j], c[i]
+	even := sum == uint64(len(c))     // all weights are 1
+	for i := range min(n, len(c)-1) { // the last one that is left is drawn by itself
+		// What the product leaves is as random as what went in.
+		x, rest := bits.Mul64(random, sum)
+		random = rest
+		j := i + int(x)
+		if !even {
+			j = i + owner(c[i:], x)
+		}
+		if i != j {
+			c[i], c[j] = c[j], c[i]
+		}
 		sum -= c[i].Weight()
-		random = mix(^random)
 	}
 	return n
 }
@@ -53,10 +64,8 @@ func draw(q *Query, c []Candidate, n int) int {
 // margin is how much less another one must cost than the first.
 const margin = 0.75
 
-// sooner reports whether a read is over sooner on a than in margin times the time that
-// it takes on b.
-func sooner(a, b *Candidate, margin float64) bool {
-	of, than := cost(a), margin*cost(b)
+// sooner reports whether a read is over sooner on a, of that cost, than b allows.
+func sooner(of, than float64, a, b *Candidate) bool {
 	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
 		return lighter(a, b) < 0 // nothing is known of either
 	}
@@ -67,7 +76,11 @@ func sooner(a, b *Candidate, margin float64) bool {
 // another read finds that out already.
 func cost(c *Candidate) float64 {
 	if c.Latency > 0 {
-		return float64(c.Latency) * (1 + float64(inFlight(c))/float64(c.Weight()))
+		each := float64(inFlight(c))
+		if w := c.Weight(); w > 1 {
+			each /= float64(w)
+		}
+		return float64(c.Latency) * (1 + each)
 	}
 	if inFlight(c) > 0 {
 		return math.Inf(1)

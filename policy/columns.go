@@ -15,6 +15,7 @@ import (
 type columns struct {
 	of      *Replica // &Snapshot.Replicas[0], when they were made
 	base    time.Time
+	steady  bool // base has a monotonic reading
 	history lsn.History
 	zones   []string // of the replicas that are there, the first mostZones of them
 	list    []column
@@ -46,7 +47,7 @@ func (s *Snapshot) Prepare(now time.Time) {
 		s.columns = nil
 		return
 	}
-	c := &columns{of: &s.Replicas[0], base: now, history: s.Primary.Position.History, list: make([]column, n), quickest: math.MaxInt64}
+	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), quickest: math.MaxInt64}
 	for i := range s.Replicas {
 		c.add(&c.list[i], &s.Replicas[i])
 	}
@@ -104,7 +105,7 @@ const farthest = int64(math.MaxInt64 / 8)
 // distance between its clock and t.
 func (c *columns) since(t time.Time) (ns int64, ok bool) {
 	ns = int64(t.Sub(c.base))
-	return ns, !t.IsZero() && ns > -farthest && ns < farthest && monotonic(t) == monotonic(c.base)
+	return ns, !t.IsZero() && ns > -farthest && ns < farthest && monotonic(t) == c.steady
 }
 
 // monotonic reports whether t has a monotonic reading: between two times of which one
@@ -134,16 +135,17 @@ type scan struct {
 	asked                    bool // rules about the query have to be asked
 }
 
-// columnsFor returns the columns of in's snapshot where they can answer for the rules.
-func (d *Decider) columnsFor(in *input) (scan, bool) {
+// columnsFor looks by s at the columns of in's snapshot, and reports whether they can
+// answer for the rules.
+func (d *Decider) columnsFor(in *input, s *scan) bool {
 	c, q := in.s.columns, in.q
 	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer {
-		return scan{}, false
+		return false
 	}
 	now, ok := c.since(in.now)
-	s := scan{columns: c, now: now, maxAge: int64(d.limits.MaxSampleAge), bound: int64(in.bound), slow: int64(max(d.limits.SlowStart, 0))}
+	s.columns, s.now, s.maxAge, s.slow = c, now, int64(d.limits.MaxSampleAge), int64(max(d.limits.SlowStart, 0))
 	s.asked = q.Exclude != 0 || q.Group != ""
-	if q.boundless() || in.lifted {
+	if s.bound = int64(in.bound); q.boundless() || in.lifted {
 		s.bound = math.MaxInt64
 	}
 	if !q.Need.Zero() && q.Mode != AnyReplica {
@@ -153,7 +155,7 @@ func (d *Decider) columnsFor(in *input) (scan, bool) {
 	if q.Ahead && q.Mode != AnyReplica {
 		s.need = math.MaxUint64
 	}
-	return s, ok && s.slow < farthest
+	return ok && s.slow < farthest
 }
 
 // pass goes over replicas that are known not to serve in, notes what is said against

@@ -12,6 +12,7 @@ type Decider struct {
 	once     []asked  // policies that are asked once for each decision
 	each     []Policy // policies that are asked for each replica
 	balancer Balancer
+	timeless bool // balancer asks for no latencies
 	scratch  sync.Pool
 }
 
@@ -26,6 +27,7 @@ func NewDecider(r Rules) *Decider {
 	if d.balancer == nil {
 		d.balancer = LeastInFlight()
 	}
+	d.timeless = isTimeless(d.balancer)
 	for _, p := range r.Policies {
 		if p == nil {
 			continue
@@ -76,7 +78,9 @@ func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Tra
 	if reason := d.request(&in, t); reason != ReasonNone {
 		return Decision{Target: ToPrimary, Reason: reason}
 	}
-	in.timed, _ = load.(LatencyLoad)
+	if !d.timeless {
+		in.timed, _ = load.(LatencyLoad)
+	}
 
 	sc := d.scratch.Get().(*scratch)
 	defer d.scratch.Put(sc)

@@ -57,10 +57,8 @@ func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
 		}
 	}
 	far := in.strangers(n)
-	columns, prepared := scan{}, false
-	if t == nil {
-		columns, prepared = d.columnsFor(in)
-	}
+	var columns scan
+	prepared := t == nil && d.columnsFor(in, &columns)
 	for ; looks > 0; looks-- {
 		if sc.n == MaxCandidates && t == nil {
 			break
@@ -150,7 +148,7 @@ func (in *input) strangers(replicas int) int {
 
 func (sc *scratch) add(in *input, r *Replica, index int) {
 	c := &sc.candidates[sc.n]
-	c.Index, c.Replica, c.InFlight, c.Latency = index, r, in.inFlight(index), 0
+	c.Index, c.Replica, c.InFlight, c.Latency, c.weight = index, r, in.inFlight(index), 0, r.share()
 	if in.timed != nil {
 		c.Latency = in.timed.Latency(index, in.now)
 	}

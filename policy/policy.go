@@ -56,6 +56,8 @@ type Candidate struct {
 	// Latency is how long a read is expected to take there, as the [Load] says if it
 	// is a [LatencyLoad]; 0: unknown.
 	Latency time.Duration
+
+	weight uint64 // see Weight; 0: not known yet
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that
@@ -64,8 +66,14 @@ const MaxWeight = 1 << 20
 
 // Weight is the replica's weight from 1 to [MaxWeight]; 0 counts as 1.
 func (c *Candidate) Weight() uint64 {
-	return uint64(min(max(c.Replica.Weight, 1), MaxWeight))
+	if c.weight > 0 {
+		return c.weight
+	}
+	return c.Replica.share()
 }
+
+// share is what Weight says of r.
+func (r *Replica) share() uint64 { return uint64(min(max(r.Weight, 1), MaxWeight)) }
 
 // Rules are what a [Decider] decides by.
 type Rules struct {

@@ -95,7 +95,10 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 // narrow brings the candidates that q prefers together and returns where they are.
 func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 	near := gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
-	m := measure{newest: newestReplayed(c), fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+	m := measure{fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+	if z.spill.Lag > 0 {
+		m.newest = newestReplayed(c)
+	}
 	within := func(c *Candidate) bool { return chance(q.Random, c.Index+spillDraw) >= z.over(c, &m) }
 	if n := gather(c[:near], within); n > 0 {
 		return 0, n
@@ -125,7 +128,9 @@ func fastest(c []Candidate) float64 {
 func gather(c []Candidate, ok func(*Candidate) bool) (n int) {
 	for i := range c {
 		if ok(&c[i]) {
-			c[n], c[i] = c[i], c[n]
+			if n != i {
+				c[n], c[i] = c[i], c[n]
+			}
 			n++
 		}
 	}

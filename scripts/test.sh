@@ -41,7 +41,7 @@ GOGC=400 go test -vet=off -c -o "$out/root" . || exit 1
 	done
 	echo "-test.skip $breaks|^Test[A-S]"
 	# The longest first, so that none of them is left for the end.
-	go list "$@" | grep -v "^$root\$" | awk '{ print (/internal\/(compare|matrix|corpus)$|testenv$|monitor$/ ? 0 : 1), $0 }' | sort -s -n | cut -d' ' -f2
+	go list "$@" | grep -v "^$root\$" | awk '{ print (/internal\/(compare|conformance|matrix|corpus)$|testenv$|monitor$/ ? 0 : 1), $0 }' | sort -s -n | cut -d' ' -f2
 } >"$out/jobs"
 
 # A part ends with a line like those of go test.

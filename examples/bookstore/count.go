@@ -28,8 +28,11 @@ func newCounter(ctx context.Context, c *testenv.Cluster) (*counter, error) {
 	return &counter{c}, c.WaitCaughtUp(ctx)
 }
 
-// reset sets the counters of every server to zero.
-func (k *counter) reset(ctx context.Context) error {
+// CaughtUp returns when both replicas show all that is committed.
+func (k *counter) CaughtUp(ctx context.Context) error { return k.cluster.WaitCaughtUp(ctx) }
+
+// Reset sets the counters of every server to zero.
+func (k *counter) Reset(ctx context.Context) error {
 	var errs []error
 	for _, s := range k.cluster.Servers() {
 		if _, err := s.DB().ExecContext(ctx, "SELECT pg_stat_statements_reset()"); err != nil {
@@ -39,8 +42,8 @@ func (k *counter) reset(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lists returns how often each server has run the list query since reset.
-func (k *counter) lists(ctx context.Context) (map[string]int, error) {
+// Lists returns how often each server has run the list query since reset.
+func (k *counter) Lists(ctx context.Context) (map[string]int, error) {
 	return k.sum(ctx, "query LIKE $2", listQuery)
 }
 

@@ -30,7 +30,7 @@ func tryGuard(ctx context.Context, c *testenv.Cluster, k *counter) (g *guarded, 
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		err = errors.Join(err, s.close(closing))
+		err = errors.Join(err, s.Close(closing))
 	}()
 	db, err := s.open(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func tryGuard(ctx context.Context, c *testenv.Cluster, k *counter) (g *guarded, 
 	}
 	g = new(guarded)
 	repository := shop.New(db)
-	request := s.request(ctx, 1)
+	request := s.Request(ctx, 1)
 	if g.control, err = sentBy(ctx, k, func() error { return repository.Place(request, newOrder()) }); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (g *guarded) attempt(name string, run func() error) {
 // sentBy returns how many statements the servers saw while run ran, apart from
 // the plugin's own questions, which call functions whose names begin with pg_.
 func sentBy(ctx context.Context, k *counter, run func() error) (n int, err error) {
-	if err := k.reset(ctx); err != nil {
+	if err := k.Reset(ctx); err != nil {
 		return 0, err
 	}
 	if err := run(); err != nil {
@@ -116,4 +116,10 @@ func sentBy(ctx context.Context, k *counter, run func() error) (n int, err error
 		n += calls
 	}
 	return n, err
+}
+
+// line is what the guard did, in one line.
+func (g *guarded) line() string {
+	return fmt.Sprintf("phase=read_only_guard panicked=%t sent=%d attempts=%d sent_without_guard=%d",
+		g.panicked == g.attempts, g.sent, g.attempts, g.control)
 }

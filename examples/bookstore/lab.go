@@ -11,6 +11,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the schema's connection
 
 	"github.com/readsplit/readsplit/examples/bookstore/shop"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -33,11 +34,11 @@ var errNotAsPromised = errors.New("bookstore: not all is as it has to be, see ab
 type lab struct {
 	options
 	out      io.Writer
-	progress *progress
+	progress *orderlab.Progress
 
 	cluster  *testenv.Cluster
 	counter  *counter
-	outcomes []*outcome
+	outcomes []*orderlab.Outcome
 	guard    *guarded
 	problems []string
 }
@@ -63,7 +64,7 @@ func (l *lab) phases() []struct {
 // run starts the servers, runs the phases, and ends everything.
 func (l *lab) run(ctx context.Context) (err error) {
 	began := time.Now()
-	l.progress.begin("starting a primary and two replicas", 0)
+	l.progress.Begin("starting a primary and two replicas", 0)
 	l.cluster, err = testenv.New(ctx, testenv.Config{
 		Version:  l.version,
 		Settings: map[string]string{"shared_preload_libraries": extension},
@@ -72,14 +73,14 @@ func (l *lab) run(ctx context.Context) (err error) {
 		return fmt.Errorf("bookstore: start the servers with %s, which comes with PostgreSQL's contrib modules: %w", extension, err)
 	}
 	defer func() {
-		l.progress.clear()
+		l.progress.Clear()
 		err = errors.Join(err, l.cluster.Close(context.WithoutCancel(ctx)))
 	}()
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
 	l.print("PostgreSQL %s, one primary and %d replicas; %d customers, %d orders; %d clients; seed %d",
-		l.cluster.Version(), len(l.cluster.Replicas()), customers, l.stock, clients, l.seed)
+		l.cluster.Version(), len(l.cluster.Replicas()), customers, l.stock, orderlab.Clients, l.seed)
 	if l.pause > 0 {
 		l.print("An order and five lists each %v in the phases healthy and one_replica_paused, as fast as the clients can in the others.", l.pause)
 	}
@@ -93,7 +94,7 @@ func (l *lab) run(ctx context.Context) (err error) {
 		}
 	}
 	for _, o := range l.outcomes {
-		l.problems = append(l.problems, o.problems()...)
+		l.problems = append(l.problems, problems(o)...)
 	}
 	l.print("\n%s", table(l.outcomes, l.guard))
 	if len(l.problems) > 0 {
@@ -109,7 +110,7 @@ func (l *lab) run(ctx context.Context) (err error) {
 
 // prepare makes the shop on every server.
 func (l *lab) prepare(ctx context.Context) error {
-	l.progress.begin(fmt.Sprintf("filling the shop with %d orders", l.stock), 0)
+	l.progress.Begin(fmt.Sprintf("filling the shop with %d orders", l.stock), 0)
 	if err := l.cluster.CreateDatabase(ctx, database); err != nil {
 		return err
 	}
@@ -127,8 +128,8 @@ func (l *lab) prepare(ctx context.Context) error {
 
 // healthy: nothing is broken and nothing is short of processors.
 func (l *lab) healthy(ctx context.Context) error {
-	try := func(s strategy) (*outcome, error) {
-		return l.try(ctx, &trial{phase: "healthy", strategy: s, orders: l.orders, pause: l.pause})
+	try := func(s strategy) (*orderlab.Outcome, error) {
+		return l.try(ctx, s, orderlab.Trial{Phase: "healthy", Orders: l.orders, Pause: l.pause})
 	}
 	for _, s := range []strategy{new(resolved), newSticky(customers)} {
 		if _, err := try(s); err != nil {
@@ -140,16 +141,16 @@ func (l *lab) healthy(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.share() >= leastShare {
+		if o.Share() >= leastShare {
 			break
 		}
 		if attempt == attempts {
-			l.print("  (%.1f%% on replicas: %s; this machine is too busy to show %.0f%%)", 100*o.share(), o.whyPrimary(), 100*leastShare)
+			l.print("  (%.1f%% on replicas: %s; this machine is too busy to show %.0f%%)", 100*o.Share(), o.WhyPrimary(), 100*leastShare)
 			break
 		}
 		// What else runs on this machine can keep a replica from its work for
 		// longer than a read waits. Everything but the share counts all the same.
-		l.print("  (%.1f%% on replicas: %s; once more, in case the machine was busy)", 100*o.share(), o.whyPrimary())
+		l.print("  (%.1f%% on replicas: %s; once more, in case the machine was busy)", 100*o.Share(), o.WhyPrimary())
 		l.retract(o)
 	}
 	_, err := try(newRoutedWithoutSessions())
@@ -163,7 +164,7 @@ const attempts = 3
 // Nobody's order may be missing then either; the share is what it is.
 func (l *lab) rush(ctx context.Context) error {
 	for _, s := range []strategy{new(resolved), newRouted(customers)} {
-		if _, err := l.try(ctx, &trial{phase: "rush", strategy: s, orders: l.orders}); err != nil {
+		if _, err := l.try(ctx, s, orderlab.Trial{Phase: "rush", Orders: l.orders}); err != nil {
 			return err
 		}
 	}
@@ -172,8 +173,8 @@ func (l *lab) rush(ctx context.Context) error {
 
 func (l *lab) replayPaused(ctx context.Context) error {
 	for _, s := range []strategy{new(resolved), newSticky(customers), newRouted(customers)} {
-		t := &trial{phase: "replay_paused", strategy: s, orders: l.faultOrders, fault: pauseReplay(l.cluster.Replicas())}
-		if _, err := l.try(ctx, t); err != nil {
+		t := orderlab.Trial{Phase: "replay_paused", Orders: l.faultOrders, Fault: pauseReplay(l.cluster.Replicas())}
+		if _, err := l.try(ctx, s, t); err != nil {
 			return err
 		}
 	}
@@ -182,8 +183,8 @@ func (l *lab) replayPaused(ctx context.Context) error {
 
 func (l *lab) oneReplicaPaused(ctx context.Context) error {
 	for _, s := range []strategy{new(resolved), newRouted(customers)} {
-		t := &trial{phase: "one_replica_paused", strategy: s, orders: l.faultOrders, pause: l.pause, fault: pauseOne(l.cluster.Replica(0))}
-		if _, err := l.try(ctx, t); err != nil {
+		t := orderlab.Trial{Phase: "one_replica_paused", Orders: l.faultOrders, Pause: l.pause, Fault: pauseOne(l.cluster.Replica(0))}
+		if _, err := l.try(ctx, s, t); err != nil {
 			return err
 		}
 	}
@@ -191,14 +192,14 @@ func (l *lab) oneReplicaPaused(ctx context.Context) error {
 }
 
 func (l *lab) replicaKilled(ctx context.Context) error {
-	_, err := l.try(ctx, &trial{
-		phase: "replica_killed", strategy: newRouted(customers), orders: l.faultOrders, fault: killOne(l.cluster.Replica(0)),
+	_, err := l.try(ctx, newRouted(customers), orderlab.Trial{
+		Phase: "replica_killed", Orders: l.faultOrders, Fault: killOne(l.cluster.Replica(0)),
 	})
 	return err
 }
 
 func (l *lab) readOnlyGuard(ctx context.Context) (err error) {
-	l.progress.begin("phase=read_only_guard", 0)
+	l.progress.Begin("phase=read_only_guard", 0)
 	if l.guard, err = tryGuard(ctx, l.cluster, l.counter); err != nil {
 		return err
 	}
@@ -208,28 +209,28 @@ func (l *lab) readOnlyGuard(ctx context.Context) (err error) {
 }
 
 // try runs one trial and prints its line.
-func (l *lab) try(ctx context.Context, t *trial) (*outcome, error) {
-	l.progress.begin(fmt.Sprintf("phase=%s strategy=%s", t.phase, t.strategy.name()), t.orders)
-	o, err := t.run(ctx, l.cluster, l.counter, l.seed, l.progress.at)
+func (l *lab) try(ctx context.Context, s strategy, t orderlab.Trial) (*orderlab.Outcome, error) {
+	l.progress.Begin(fmt.Sprintf("phase=%s strategy=%s", t.Phase, s.Name()), t.Orders)
+	o, err := l.trial(s, t).Run(ctx, l.counter)
 	if err != nil {
-		return nil, fmt.Errorf("strategy %s: %w", t.strategy.name(), err)
+		return nil, fmt.Errorf("strategy %s: %w", s.Name(), err)
 	}
 	l.outcomes = append(l.outcomes, o)
-	l.print("%s", o.line())
+	l.print("%s", o.Line())
 	if l.verbose {
-		fmt.Fprint(l.out, o.explain())
+		fmt.Fprint(l.out, o.Explain())
 	}
 	return o, nil
 }
 
 // retract takes the newest outcome out of the table; what was wrong with it besides
 // the share stays.
-func (l *lab) retract(o *outcome) {
+func (l *lab) retract(o *orderlab.Outcome) {
 	l.outcomes = l.outcomes[:len(l.outcomes)-1]
-	l.problems = append(l.problems, o.faults()...)
+	l.problems = append(l.problems, faults(o)...)
 }
 
 func (l *lab) print(format string, args ...any) {
-	l.progress.clear()
+	l.progress.Clear()
 	fmt.Fprintf(l.out, format+"\n", args...)
 }

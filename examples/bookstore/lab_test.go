@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/readsplit/readsplit/examples/bookstore/shop"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -23,56 +24,55 @@ func startLab(t *testing.T) *lab {
 	require.NoError(t, db.Close())
 	k, err := newCounter(t.Context(), c)
 	require.NoError(t, err)
-	return &lab{out: new(bytes.Buffer), progress: new(progress), cluster: c, counter: k}
+	return &lab{out: new(bytes.Buffer), progress: new(orderlab.Progress), cluster: c, counter: k}
 }
 
 // TestTheLab runs one trial of each kind on real servers. It leaves out what
 // depends on how busy the machine is: the share of the replicas.
 func TestTheLab(t *testing.T) {
 	l := startLab(t)
-	try := func(phase string, s strategy, orders int, f *fault) *outcome {
+	try := func(phase string, s strategy, orders int, f *orderlab.Fault) *orderlab.Outcome {
 		t.Helper()
-		tr := &trial{phase: phase, strategy: s, orders: orders, fault: f}
-		o, err := tr.run(t.Context(), l.cluster, l.counter, 1, func(int) {})
+		o, err := l.trial(s, orderlab.Trial{Phase: phase, Orders: orders, Fault: f}).Run(t.Context(), l.counter)
 		require.NoError(t, err)
-		require.Empty(t, o.disagreements)
-		require.Zero(t, o.failed, o.failure)
-		require.Equal(t, orders*(1+others), o.all())
+		require.Empty(t, o.Disagreements)
+		require.Zero(t, o.Failed, o.Failure)
+		require.Equal(t, orders*(1+orderlab.Others), o.All())
 		return o
 	}
 
 	t.Run("healthy", func(t *testing.T) {
 		o := try("healthy", newRouted(customers), 40, nil)
-		assert.Zero(t, o.missed, o.evidence)
-		assert.Positive(t, o.onReplicas())
+		assert.Zero(t, o.Missed, o.Evidence)
+		assert.Positive(t, o.OnReplicas())
 		o = try("healthy", newRoutedWithoutSessions(), 40, nil)
-		assert.Zero(t, o.missed, o.evidence)
+		assert.Zero(t, o.Missed, o.Evidence)
 		o = try("healthy", new(resolved), 40, nil)
-		assert.Equal(t, 200, o.onReplicas(), "dbresolver reads from replicas whatever they know")
+		assert.Equal(t, 200, o.OnReplicas(), "dbresolver reads from replicas whatever they know")
 	})
 	t.Run("replay_paused", func(t *testing.T) {
 		o := try("replay_paused", new(resolved), 40, pauseReplay(l.cluster.Replicas()))
-		assert.Equal(t, 40, o.missed)
-		assert.Equal(t, 200, o.faultReads)
+		assert.Equal(t, 40, o.Missed)
+		assert.Equal(t, 200, o.FaultReads)
 		o = try("replay_paused", newRouted(customers), 40, pauseReplay(l.cluster.Replicas()))
-		assert.Zero(t, o.missed, o.evidence)
-		assert.Equal(t, 200, o.faultReads)
-		assert.GreaterOrEqual(t, o.onPrimary(), 40, "no replica has the own order of anybody")
+		assert.Zero(t, o.Missed, o.Evidence)
+		assert.Equal(t, 200, o.FaultReads)
+		assert.GreaterOrEqual(t, o.OnPrimary(), 40, "no replica has the own order of anybody")
 		o = try("replay_paused", newSticky(customers), 40, pauseReplay(l.cluster.Replicas()))
-		assert.Zero(t, o.missed, o.evidence)
+		assert.Zero(t, o.Missed, o.Evidence)
 	})
 	t.Run("one_replica_paused", func(t *testing.T) {
 		o := try("one_replica_paused", newRouted(customers), 60, pauseOne(l.cluster.Replica(0)))
-		assert.Zero(t, o.missed, o.evidence)
-		assert.Equal(t, 300, o.faultReads)
-		assert.Zero(t, o.late["replica1"], "it is further behind than MaxLag")
-		assert.Positive(t, o.late["replica2"])
+		assert.Zero(t, o.Missed, o.Evidence)
+		assert.Equal(t, 300, o.FaultReads)
+		assert.Zero(t, o.Late["replica1"], "it is further behind than MaxLag")
+		assert.Positive(t, o.Late["replica2"])
 	})
 	t.Run("replica_killed", func(t *testing.T) {
 		o := try("replica_killed", newRouted(customers), 240, killOne(l.cluster.Replica(0)))
-		assert.Zero(t, o.missed, o.evidence)
-		assert.GreaterOrEqual(t, o.faultReads, leastFaultReads)
-		assert.Positive(t, o.late["replica1"], "it is read from again")
+		assert.Zero(t, o.Missed, o.Evidence)
+		assert.GreaterOrEqual(t, o.FaultReads, orderlab.LeastFaultReads)
+		assert.Positive(t, o.Late["replica1"], "it is read from again")
 	})
 	t.Run("read_only_guard", func(t *testing.T) {
 		g, err := tryGuard(t.Context(), l.cluster, l.counter)

@@ -8,10 +8,9 @@
 // The shop (package shop) is code as any application has it. The strategies differ
 // in how its gorm.DB is opened and in nothing else: strategy_dbresolver.go,
 // strategy_sticky.go and strategy_routed.go. Under each of them 16 clients place
-// orders, and after each order its customer and four others read their lists:
-// workload.go. Which orders a list must show is known from outside, oracle.go, and
-// who made it is told by the servers, count.go. What happens to the servers
-// meanwhile is in fault.go, and that it did happen in watch.go.
+// orders, and after each order its customer and four others read their lists: that is
+// package internal/orderlab. What happens to the servers meanwhile is in fault.go, and
+// who made a list is told by the servers, count.go.
 //
 // It prints one line of key=value pairs for each trial, and a table at the end. It
 // exits with 1 when anything is not as it has to be (verdict.go): also when the
@@ -25,32 +24,23 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/readsplit/readsplit/internal/orderlab"
 )
+
+// healthyPause is the time between two orders, each with five lists, that leaves
+// two processors idle more than half of the time.
+const healthyPause = 5 * time.Millisecond
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit status: 0 when all is as it has to be, 1 when something is
-// not, 2 when the arguments are wrong.
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends at once
 	opts, err := parse(args, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2 // the flags have said why
-	}
-	l := lab{options: opts, out: os.Stdout, progress: newProgress()}
-	if err := l.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return orderlab.Command(err, func(ctx context.Context) error {
+		l := lab{options: opts, out: os.Stdout, progress: orderlab.NewProgress()}
+		return l.run(ctx)
+	})
 }
 
 // parse reads the arguments. What is wrong with them is written to out.
@@ -77,7 +67,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		problem = fmt.Sprintf("bookstore takes no arguments, and got %q: options begin with -", flags.Arg(0))
 	}
-	if o.only != "" && titles[o.only] == "" && o.only != "read_only_guard" {
+	if o.only != "" && words.Phases[o.only] == "" && o.only != "read_only_guard" {
 		problem = fmt.Sprintf("-only %q is no phase: see -help", o.only)
 	}
 	if *rate < 0 {

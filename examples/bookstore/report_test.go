@@ -2,11 +2,10 @@ package main
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/readsplit/readsplit/policy"
+	"github.com/readsplit/readsplit/internal/orderlab"
 )
 
 func TestLines(t *testing.T) {
@@ -19,7 +18,7 @@ func TestLines(t *testing.T) {
 		{"one_replica_paused", "routed", "phase=one_replica_paused strategy=routed orders=300 missing_in_list=0 replica_reads=1495 primary_reads=5 own_read_p50=0.9ms own_read_p99=3.1ms fault_reads=1500 share=99.7% reads=1500 replica1_reads=700 replica2_reads=795 beyond_max_lag_reads=0 failed_reads=0 took=1.5s"},
 		{"replica_killed", "routed", "phase=replica_killed strategy=routed orders=300 missing_in_list=0 failed_reads=0 replica_reads=1495 primary_reads=5 own_read_p50=0.9ms own_read_p99=3.1ms fault_reads=1500 share=99.7% reads=1500 replica1_reads=700 replica2_reads=795 in_flight=12 reruns=0 rejoined_reads=60 took=1.5s"},
 	} {
-		assert.Equal(t, c.want, good(c.phase, c.strategy).line())
+		assert.Equal(t, c.want, good(c.phase, c.strategy).Line())
 	}
 	assert.Equal(t, "phase=read_only_guard panicked=true sent=0 attempts=8 sent_without_guard=3",
 		(&guarded{attempts: 8, panicked: 8, control: 3}).line())
@@ -29,15 +28,15 @@ func TestLines(t *testing.T) {
 
 func TestALineNamesTheServersThatMadeLists(t *testing.T) {
 	o := good("healthy", "routed")
-	o.reads = map[string]int{primary: 10}
-	assert.Contains(t, o.line(), "replica_reads=0 primary_reads=10 ")
-	assert.Contains(t, o.line(), "share=0.0% reads=10 failed_reads=0")
+	o.Reads = map[string]int{primary: 10}
+	assert.Contains(t, o.Line(), "replica_reads=0 primary_reads=10 ")
+	assert.Contains(t, o.Line(), "share=0.0% reads=10 failed_reads=0")
 }
 
 func TestTable(t *testing.T) {
 	failing := good("replica_killed", "routed")
-	failing.failed = 3
-	got := table([]*outcome{
+	failing.Failed = 3
+	got := table([]*orderlab.Outcome{
 		good("healthy", "dbresolver"), good("healthy", "routed"), good("replica_killed", "routed"), failing,
 	}, &guarded{attempts: 8, panicked: 8})
 	assert.Equal(t, `                                       orders missing in    reads on   own list:
@@ -54,20 +53,4 @@ One of two replicas killed and started again, 300 orders
 A write in a read session
   readsplit.ReadOnly                   refused 8 of 8, statements that reached a server: 0
 `, got)
-}
-
-func TestExplainPutsTheFrequentReasonsFirst(t *testing.T) {
-	o := &outcome{reasons: map[policy.Reason]int{
-		policy.ReasonWithinLag: 5, policy.ReasonCaughtUp: 40, policy.ReasonWaited: 5,
-	}}
-	first, second := policy.ReasonWithinLag, policy.ReasonWaited
-	if second < first {
-		first, second = second, first
-	}
-	assert.Equal(t, "        40  caught_up\n         5  "+first.String()+"\n         5  "+second.String()+"\n", o.explain())
-}
-
-func TestMillis(t *testing.T) {
-	assert.Equal(t, "0.0ms", millis(0))
-	assert.Equal(t, "12.3ms", millis(12345*time.Microsecond))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -20,19 +19,12 @@ const database = "bookstore"
 // every strategy, so that none of them is measured reconnecting.
 const poolSize = 32
 
-// strategy is a way of routing the statements of the shop. The shop's code is the
-// same under all of them.
+// strategy is a way of routing the statements of the shop, which is the same under all
+// of them.
 type strategy interface {
-	// name is how the strategy appears in the lines of the report.
-	name() string
+	orderlab.Strategy
 	// open connects to the primary and installs the router. It is called once.
 	open(c *testenv.Cluster) (*gorm.DB, error)
-	// request returns the context of one request of a customer.
-	request(ctx context.Context, customer int64) context.Context
-	// status is what the router says of itself; ok is false when it says nothing.
-	status() (st readsplit.Status, ok bool)
-	// close ends what open began.
-	close(ctx context.Context) error
 }
 
 // openPrimary opens the shop's database as any application does.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -21,7 +21,7 @@ type resolved struct {
 	resolver *dbresolver.DBResolver
 }
 
-func (s *resolved) name() string { return "dbresolver" }
+func (s *resolved) Name() string { return "dbresolver" }
 
 func (s *resolved) open(c *testenv.Cluster) (*gorm.DB, error) {
 	db, err := openPrimary(c)
@@ -40,23 +40,15 @@ func (s *resolved) open(c *testenv.Cluster) (*gorm.DB, error) {
 	return db, nil
 }
 
-// request: dbresolver knows no sessions.
-func (s *resolved) request(ctx context.Context, _ int64) context.Context { return ctx }
+// Request: dbresolver knows no sessions.
+func (s *resolved) Request(ctx context.Context, _ int64) context.Context { return ctx }
 
-// status: dbresolver does not say where it sends a statement.
-func (s *resolved) status() (readsplit.Status, bool) { return readsplit.Status{}, false }
+// Status: dbresolver does not say where it sends a statement.
+func (s *resolved) Status() (readsplit.Status, bool) { return readsplit.Status{}, false }
 
-func (s *resolved) close(context.Context) error {
+func (s *resolved) Close(context.Context) error {
 	if s.resolver == nil {
 		return closePrimary(s.db)
 	}
-	// dbresolver has no Close: its pools have to be taken from it one by one.
-	var errs []error
-	err := s.resolver.Call(func(pool gorm.ConnPool) error {
-		if c, ok := pool.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-		return nil
-	})
-	return errors.Join(append(errs, err, closePrimary(s.db))...)
+	return errors.Join(orderlab.CloseResolver(s.resolver), closePrimary(s.db))
 }

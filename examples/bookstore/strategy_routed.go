@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -19,9 +20,7 @@ type routed struct {
 	label string
 	// policies are additional rules; none but for the strategy sticky.
 	policies []policy.Policy
-	// sessions holds a session for each customer, as a web application keeps one
-	// behind its cookie. Nil: no session and no mark anywhere.
-	sessions []*readsplit.Session
+	sessions orderlab.Sessions
 
 	db     *gorm.DB
 	plugin *readsplit.Plugin
@@ -30,22 +29,14 @@ type routed struct {
 // newRouted returns the strategy "routed": only Replicas is set, and each
 // customer has a session.
 func newRouted(customers int) *routed {
-	return &routed{label: "routed", sessions: newSessions(customers)}
+	return &routed{label: "routed", sessions: orderlab.NewSessions(customers)}
 }
 
 // newRoutedWithoutSessions returns the strategy "routed_no_session": db.Use, and
 // nothing else in the whole program. The process is one session.
 func newRoutedWithoutSessions() *routed { return &routed{label: "routed_no_session"} }
 
-func newSessions(customers int) []*readsplit.Session {
-	sessions := make([]*readsplit.Session, customers+1) // customers count from 1
-	for i := range sessions {
-		sessions[i] = readsplit.NewSession()
-	}
-	return sessions
-}
-
-func (s *routed) name() string { return s.label }
+func (s *routed) Name() string { return s.label }
 
 func (s *routed) open(c *testenv.Cluster) (*gorm.DB, error) {
 	db, err := openPrimary(c)
@@ -63,22 +54,19 @@ func (s *routed) open(c *testenv.Cluster) (*gorm.DB, error) {
 	if err := db.Use(s.plugin); err != nil {
 		return nil, fmt.Errorf("bookstore: %s: %w", s.label, err)
 	}
-	if err := recordDecisions(db); err != nil {
+	if err := orderlab.RecordDecisions(db); err != nil {
 		return nil, err
 	}
 	return db, nil
 }
 
-func (s *routed) request(ctx context.Context, customer int64) context.Context {
-	if s.sessions == nil {
-		return ctx
-	}
-	return readsplit.WithSession(ctx, s.sessions[customer])
+func (s *routed) Request(ctx context.Context, customer int64) context.Context {
+	return s.sessions.Request(ctx, customer)
 }
 
-func (s *routed) status() (readsplit.Status, bool) { return s.plugin.Status(), true }
+func (s *routed) Status() (readsplit.Status, bool) { return s.plugin.Status(), true }
 
-func (s *routed) close(ctx context.Context) error {
+func (s *routed) Close(ctx context.Context) error {
 	if s.plugin == nil {
 		return closePrimary(s.db)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/policy"
 )
 
@@ -16,6 +17,6 @@ func newSticky(customers int) *routed {
 	return &routed{
 		label:    "sticky",
 		policies: []policy.Policy{policy.Sticky(stickyWindow)},
-		sessions: newSessions(customers),
+		sessions: orderlab.NewSessions(customers),
 	}
 }

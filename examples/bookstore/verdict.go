@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/readsplit/readsplit/internal/orderlab"
+)
 
 const (
 	// leastShare is the part of the reads that replicas must serve when all is
@@ -12,77 +16,58 @@ const (
 	// leastElsewhere is the same with one of two replicas paused. Its reads must go
 	// to the other one: with those on the primary no more than two thirds are left.
 	leastElsewhere = 0.8
-	// leastFaultReads is how many reads must have run while a fault was in force.
-	leastFaultReads = 100
 )
 
 // problems is what is wrong with an outcome; none: it is as it has to be. It holds
 // dbresolver to its faults: where it does not show them, the lab proves nothing of
 // the others.
-func (o *outcome) problems() []string {
-	all := o.faults()
-	if o.phase == "healthy" && o.strategy == "routed" && o.share() < leastShareBusy {
-		all = append(all, o.problem("%.1f%% of the reads were on replicas, at least %.0f%% should be: %s", 100*o.share(), 100*leastShareBusy, o.whyPrimary()))
+func problems(o *orderlab.Outcome) []string {
+	all := faults(o)
+	if o.Phase == "healthy" && o.Strategy == "routed" && o.Share() < leastShareBusy {
+		all = append(all, o.Problem("%.1f%% of the reads were on replicas, at least %.0f%% should be: %s", 100*o.Share(), 100*leastShareBusy, o.WhyPrimary()))
 	}
 	return all
-}
-
-func (o *outcome) problem(format string, args ...any) string {
-	return fmt.Sprintf("phase=%s strategy=%s: ", o.phase, o.strategy) + fmt.Sprintf(format, args...)
 }
 
 // faults are the problems that no busy machine can explain.
-func (o *outcome) faults() (all []string) {
-	say := func(format string, args ...any) { all = append(all, o.problem(format, args...)) }
-	for _, d := range o.disagreements {
-		say("who served the reads is in dispute: %s", d)
-	}
-	if o.failed > 0 {
-		say("%d lists failed, the first with: %v", o.failed, o.failure)
-	}
-	if o.faulty && o.faultReads < leastFaultReads {
-		say("only %d reads ran while the fault was in force, at least %d must: the trial proves nothing", o.faultReads, leastFaultReads)
-	}
-	if o.strategy == "dbresolver" {
-		o.checkBaseline(say)
+func faults(o *orderlab.Outcome) []string {
+	all := append(o.Doubts(), o.Failures()...)
+	say := func(format string, args ...any) { all = append(all, o.Problem(format, args...)) }
+	if o.Strategy == "dbresolver" {
+		checkBaseline(o, say)
 		return all
 	}
-	if o.missed > 0 {
-		say("%d of %d orders were missing in a list that their customer read after the commit", o.missed, o.orders)
-		for _, e := range o.evidence {
-			say("%s", e)
-		}
-	}
-	if o.strategy == "routed" {
-		o.checkRouted(say)
+	all = append(all, o.Losses()...)
+	if o.Strategy == "routed" {
+		checkRouted(o, say)
 	}
 	return all
 }
 
-func (o *outcome) checkBaseline(say func(string, ...any)) {
+func checkBaseline(o *orderlab.Outcome, say func(string, ...any)) {
 	switch {
-	case o.phase == "replay_paused" && o.missed < o.orders:
-		say("%d of %d orders were missing, all should be while replay is paused: the lab proves nothing", o.missed, o.orders)
-	case o.missed*10 < o.orders:
-		say("%d of %d orders were missing, at least a tenth should be: the lab proves nothing", o.missed, o.orders)
+	case o.Phase == "replay_paused" && o.Missed < o.Orders:
+		say("%d of %d orders were missing, all should be while replay is paused: the lab proves nothing", o.Missed, o.Orders)
+	case o.Missed*10 < o.Orders:
+		say("%d of %d orders were missing, at least a tenth should be: the lab proves nothing", o.Missed, o.Orders)
 	}
 }
 
-func (o *outcome) checkRouted(say func(string, ...any)) {
-	switch o.phase {
+func checkRouted(o *orderlab.Outcome, say func(string, ...any)) {
+	switch o.Phase {
 	case "one_replica_paused":
-		if o.share() < leastElsewhere {
-			say("%.1f%% of the reads were on replicas, at least %.0f%% should be: those of %s belong on the other one", 100*o.share(), 100*leastElsewhere, o.broken)
+		if o.Share() < leastElsewhere {
+			say("%.1f%% of the reads were on replicas, at least %.0f%% should be: those of %s belong on the other one", 100*o.Share(), 100*leastElsewhere, o.Broken)
 		}
-		if n := o.late[o.broken]; n > 0 {
-			say("%s made %d lists although it was further behind than MaxLag", o.broken, n)
+		if n := o.Late[o.Broken]; n > 0 {
+			say("%s made %d lists although it was further behind than MaxLag", o.Broken, n)
 		}
 	case "replica_killed":
-		if o.inFlight == 0 {
-			say("no read was in flight when %s was killed: the trial proves nothing", o.broken)
+		if o.InFlight == 0 {
+			say("no read was in flight when %s was killed: the trial proves nothing", o.Broken)
 		}
-		if o.late[o.broken] == 0 {
-			say("%s was started again and made no list", o.broken)
+		if o.Late[o.Broken] == 0 {
+			say("%s was started again and made no list", o.Broken)
 		}
 	}
 }

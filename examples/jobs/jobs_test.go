@@ -212,8 +212,9 @@ func TestNotInsideATransaction(t *testing.T) {
 }
 
 func TestTour(t *testing.T) {
+	begin(t)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out), "%s", &out)
+	require.NoError(t, show(t.Context(), cluster, &out, unbounded), "%s", &out)
 	assert.Regexp(t, `(?m)^  sticky   attempt 1: found its order on primary \([a-z_]+\)$`, out.String())
 	assert.Regexp(t, `(?m)^  always   attempt 1: found its order on primary \([a-z_]+\)$`, out.String())
 }

@@ -24,13 +24,16 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer) (err error) {
+func run(ctx context.Context, out io.Writer) error {
 	cluster, err := testenv.New(ctx, testenv.Config{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Close(context.Background())) }()
-	shop, worker, err := openBoth(cluster)
+	return errors.Join(show(ctx, cluster, out), cluster.Close(context.Background()))
+}
+
+func show(ctx context.Context, cluster *testenv.Cluster, out io.Writer, more ...func(c *readsplit.Config)) (err error) {
+	shop, worker, err := openBoth(cluster, more...)
 	if err != nil {
 		return err
 	}

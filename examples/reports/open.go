@@ -53,9 +53,9 @@ func open(s servers, more ...func(c *readsplit.Config)) (*office, error) {
 }
 
 func (o *office) close() error {
-	pool, err := o.db.DB()
-	if err != nil {
-		return err
+	err := o.plugin.Close(context.Background())
+	if pool, perr := o.db.DB(); perr == nil {
+		err = errors.Join(err, pool.Close())
 	}
-	return errors.Join(o.plugin.Close(context.Background()), pool.Close())
+	return err
 }

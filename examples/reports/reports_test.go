@@ -233,7 +233,8 @@ func TestOwnOrdersAreThere(t *testing.T) {
 }
 
 func TestTour(t *testing.T) {
+	begin(t, 1)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out), "%s", &out)
+	require.NoError(t, show(t.Context(), cluster, &out, patient), "%s", &out)
 	assert.Regexp(t, `(?m)^sales +refused, not sent to the primary$`, out.String())
 }

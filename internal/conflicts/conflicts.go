@@ -58,6 +58,9 @@ var seed = maphash.MakeSeed()
 
 func key(text string) uint64 { return maphash.String(seed, text) }
 
+// Empty reports whether nothing was ever cancelled, so that Avoids need not be asked.
+func (m *Memory) Empty() bool { return m.known.Load() == nil }
+
 // Avoids reports whether a statement is to be kept away from ordinary replicas now.
 func (m *Memory) Avoids(text string, now time.Time) bool {
 	known := m.known.Load()

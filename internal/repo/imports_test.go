@@ -37,6 +37,8 @@ var imports = map[string][]string{
 	"policy/latency": {},
 	// Servers on paper, for the decisions of policies and the estimates of meters.
 	"internal/simulate": {"lsn", "policy", "policy/latency"},
+	// An experiment on any shop and any servers, which counts what a router does.
+	"internal/orderlab": {"gorm.io/gorm", "gorm.io/plugin/dbresolver", "github.com/readsplit/readsplit", "policy"},
 	// Numbers in, a picture and a page out.
 	"internal/chart": {},
 	// Who waits for whom is counted, whatever it is for.
@@ -83,6 +85,8 @@ var imports = map[string][]string{
 	"testenv/tdsenv/internal/tsql":   {"testenv/tdsenv/internal/sqlval"},
 	"testenv/tdsenv/internal/engine": {"testenv/tdsenv/internal/sqlval", "testenv/tdsenv/internal/tsql"},
 	"testenv/tdsenv/internal/tds":    {"testenv/tdsenv/internal/engine", "testenv/tdsenv/internal/sqlval"},
+	// One suite of tests for every engine, of the plugin from outside: it knows no driver.
+	"internal/conformance": {"gorm.io/gorm", "github.com/stretchr/testify", "github.com/readsplit/readsplit", "policy", "readonlyguard", "retry", "session"},
 	// Which statements replay keeps cancelling: hashes and times.
 	"internal/conflicts": {},
 	// A standby of PostgreSQL 19, played for tests over an older one.

@@ -55,7 +55,12 @@ func (s state) faded(now time.Duration) logarithm {
 }
 
 // weight is what is left of an observation's weight.
-func (s state) weight(now time.Duration) float64 { return math.Exp(-s.idle(now)) }
+func (s state) weight(now time.Duration) float64 {
+	if s.at >= momentOf(now) {
+		return 1 // of a read a moment ago, as most are on a busy server
+	}
+	return math.Exp(-s.idle(now))
+}
 
 // moment counts milliseconds.
 type moment uint64

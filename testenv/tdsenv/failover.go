@@ -48,6 +48,7 @@ func (c *Cluster) failover(ctx context.Context, target *Server, force bool) (int
 	old.sever()
 	lost := c.promote(old, target, force)
 	target.sever()
+	old.sever() // those too that came while it was the primary still: a change of role ends them
 	return lost, nil
 }
 

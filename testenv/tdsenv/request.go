@@ -68,7 +68,10 @@ func (c *connection) request(ctx context.Context, m tds.Message, r *tds.Response
 		if err != nil {
 			return err
 		}
-		text, run = batch, func() error { return c.session.Run(ctx, batch, nil, r) }
+		text, run = batch, c.administer(ctx, batch, r)
+		if run == nil {
+			run = func() error { return c.session.Run(ctx, batch, nil, r) }
+		}
 	case tds.RPC:
 		call, err := tds.ParseCall(m.Payload)
 		if err != nil {

@@ -33,6 +33,7 @@ type Server struct {
 	spid     uint16
 	led      string // see leader
 	open     map[*connection]bool
+	resume   Undo // of ALTER DATABASE .. SET HADR SUSPEND
 }
 
 // Login is a login that a server has taken or refused.
@@ -175,7 +176,8 @@ func (s *Server) accept(conn net.Conn) { s.serve(conn, false) }
 // serve gives a client a goroutine of its own.
 func (s *Server) serve(conn net.Conn, listener bool) {
 	s.cluster.mu.Lock()
-	if s.down || s.cluster.closed {
+	// The listener belongs to the primary of this moment, which may be another one already.
+	if s.down || s.cluster.closed || listener && s != s.cluster.primary {
 		s.cluster.mu.Unlock()
 		_ = conn.Close()
 		return

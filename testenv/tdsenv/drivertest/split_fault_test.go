@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"context"
 	"database/sql"
 	"strings"
 	"testing"
@@ -89,38 +88,6 @@ func TestMaxLag(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "two"}).Error)
 	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagging))
-}
-
-// After a change of primary a session's position is of another history, and what it wrote
-// is read from the new primary.
-func TestSessionsAfterFailover(t *testing.T) {
-	c := tdsenv.Start(t, tdsenv.Config{})
-	db := split(t, c, nil)
-	ctx := session(t)
-	n := note{Text: "before"}
-	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-	until(t, ctx, db.DB, policy.ReasonCaughtUp)
-	next := c.Replica(0)
-	require.NoError(t, c.WaitCaughtUp(limit(t)))
-	require.NoError(t, c.Failover(limit(t), next))
-	require.Eventually(t, func() bool {
-		var server string // a read whose connection to the old primary ends under it fails
-		tx := db.WithContext(ctx).Raw("SELECT @@SERVERNAME").Scan(&server)
-		d, _ := readsplit.DecisionOf(tx)
-		return tx.Error == nil && d.Reason == policy.ReasonOtherHistory && server == next.Name()
-	}, limitFor, tick)
-	var found int64
-	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found).Error)
-	require.EqualValues(t, 1, found)
-	require.EqualValues(t, 1, db.plugin.Status().OtherHistory)
-
-	// The replica that was promoted is not read from any more; the other one is.
-	after := note{Text: "after"}
-	require.Eventually(t, func() bool { return db.WithContext(ctx).Create(&after).Error == nil }, 30*time.Second, 5*time.Millisecond)
-	server := until(t, ctx, db.DB, policy.ReasonCaughtUp)
-	require.NotEqual(t, next.Name(), server)
-	require.NoError(t, db.WithContext(ctx).Model(&note{}).Where("id = ?", after.ID).Count(&found).Error)
-	require.EqualValues(t, 1, found)
 }
 
 // Where the login may not see positions it is said once, and a replica is used by what is
@@ -249,72 +216,18 @@ func TestIntent(t *testing.T) {
 	require.ErrorContains(t, open(c.Primary().DSN(), c.Replica(0).ReadOnlyDSNFor("")), "names no database")
 }
 
-// A replica that takes writes is warned about, and never read from.
-func TestWritableReplica(t *testing.T) {
+// A secondary that freezes costs nobody an error.
+func TestReplicaFrozen(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
-	db := split(t, c, func(cfg *readsplit.Config) {
-		cfg.Replicas = []readsplit.Replica{{Name: "SQL1 again", Dialector: sqlserver.Open(c.Primary().ReadOnlyDSN())}}
-	})
-	until(t, session(t), db.DB, policy.ReasonNotAStandby)
-	require.Eventually(t, func() bool {
-		for _, line := range db.log.all() {
-			if strings.Contains(line, "SQL1 again") && strings.Contains(line, "takes writes") {
-				return true
-			}
-		}
-		return false
-	}, 30*time.Second, 5*time.Millisecond)
-}
-
-// A secondary that dies, or freezes, costs nobody an error.
-func TestReplicaLost(t *testing.T) {
-	for what, inject := range map[string]func(*tdsenv.Server, context.Context) (tdsenv.Undo, error){
-		"killed": (*tdsenv.Server).Kill, "frozen": (*tdsenv.Server).Freeze,
-	} {
-		t.Run(what, func(t *testing.T) {
-			c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
-			db := split(t, c, func(cfg *readsplit.Config) { cfg.SampleTimeout = 500 * time.Millisecond })
-			ctx := session(t)
-			until(t, ctx, db.DB, policy.ReasonCaughtUp)
-			undo, err := inject(c.Replica(0), limit(t))
-			require.NoError(t, err)
-			for range 20 {
-				server, _ := readBy(t, ctx, db.DB)
-				require.Equal(t, c.Primary().Name(), server)
-			}
-			require.NoError(t, undo())
-			require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
-		})
-	}
-}
-
-// A read-only transaction runs on a secondary, with a driver that knows no such thing.
-func TestReadOnlyTransaction(t *testing.T) {
-	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
-	db := split(t, c, nil)
+	db := split(t, c, func(cfg *readsplit.Config) { cfg.SampleTimeout = 500 * time.Millisecond })
 	ctx := session(t)
 	until(t, ctx, db.DB, policy.ReasonCaughtUp)
-	var server string
-	var found int64
-	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := tx.Raw("SELECT @@SERVERNAME").Scan(&server).Error; err != nil {
-			return err
-		}
-		return tx.Model(&note{}).Count(&found).Error
-	}, &sql.TxOptions{ReadOnly: true}))
-	require.Equal(t, c.Replica(0).Name(), server)
-	// A secondary shows a transaction one state. What its session writes meanwhile is on
-	// the primary.
-	n := note{Text: "meanwhile"}
-	require.NoError(t, db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := tx.Raw("SELECT @@SERVERNAME").Scan(&server).Error; err != nil {
-			return err
-		}
-		if err := db.WithContext(ctx).Create(&n).Error; err != nil {
-			return err
-		}
-		return tx.Model(&note{}).Where("id = ?", n.ID).Count(&found).Error
-	}, &sql.TxOptions{ReadOnly: true}))
-	require.Equal(t, c.Replica(0).Name(), server)
-	require.EqualValues(t, 1, found)
+	undo, err := c.Replica(0).Freeze(limit(t))
+	require.NoError(t, err)
+	for range 20 {
+		server, _ := readBy(t, ctx, db.DB)
+		require.Equal(t, c.Primary().Name(), server)
+	}
+	require.NoError(t, undo())
+	require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
 }

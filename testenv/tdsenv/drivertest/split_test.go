@@ -111,47 +111,6 @@ func session(t *testing.T) context.Context {
 	return readsplit.WithSession(limit(t), readsplit.NewSession())
 }
 
-// A session that wrote reads from the primary for the window, and from a replica
-// after it once that has the write.
-func TestWindowAndPosition(t *testing.T) {
-	c := tdsenv.Start(t, tdsenv.Config{})
-	db := split(t, c, nil)
-	until(t, session(t), db.DB, policy.ReasonCaughtUp) // with what was there at the start
-	require.Empty(t, db.log.all())
-	for _, r := range c.Replicas() {
-		_, err := r.PauseRedo(limit(t))
-		require.NoError(t, err)
-	}
-	ctx := session(t)
-	began := time.Now()
-	n := note{Text: "mine"}
-	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-	require.NotZero(t, n.ID)
-	read := func() policy.Reason {
-		var found int64
-		tx := db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found)
-		require.NoError(t, tx.Error)
-		require.EqualValues(t, 1, found)
-		d, _ := readsplit.DecisionOf(tx)
-		return d.Reason
-	}
-	require.Eventually(t, func() bool {
-		reason := read()
-		if time.Since(began) < window { // the window is not over, however late this is
-			require.Equal(t, policy.ReasonStickyWindow, reason)
-		}
-		require.NotEqual(t, policy.ReasonCaughtUp, reason)
-		return reason == policy.ReasonBehindSession
-	}, 30*time.Second, 5*time.Millisecond)
-	other, _ := readBy(t, session(t), db.DB)
-	require.NotEqual(t, c.Primary().Name(), other, "who wrote nothing reads from a replica")
-	require.NoError(t, c.UndoAll())
-	require.NoError(t, c.WaitCaughtUp(limit(t)))
-	require.Eventually(t, func() bool {
-		return read() == policy.ReasonCaughtUp
-	}, 30*time.Second, 5*time.Millisecond)
-}
-
 // As long as the window lasts, a position that has passed changes nothing.
 func TestWindowOutlastsPosition(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})

@@ -1,0 +1,25 @@
+//go:build realsqlserver
+
+package real_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/readsplit/readsplit/internal/conformance"
+	"github.com/readsplit/readsplit/testenv/tdsenv/drivertest/real"
+)
+
+// The suite on the servers that the environment names: make conformance-sqlserver.
+func TestRealSQLServer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	b, closeAll, err := real.New(ctx, os.Getenv)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, closeAll()) })
+	conformance.Run(t, b)
+}
