@@ -112,6 +112,9 @@ func (s *sheet) Close() error                { return nil }
 
 // newPaper starts a router over it, with the plugin's defaults.
 func newPaper(behind time.Duration) *paper {
+	// A bubble begins in the year 2000; when something was written counts from the start of
+	// the process.
+	<-time.After(time.Until(processStart) + time.Second)
 	p := &paper{behind: behind}
 	rt := &router{cfg: Config{}.withDefaults()}
 	rt.self, rt.watched, rt.maxWait = []*router{rt}, true, rt.cfg.MaxWait
