@@ -118,7 +118,7 @@ func judgeSQLServer(name string, primary bool, p map[string]string) []Finding {
 	case primary && readOnly:
 		findings = append(findings, found(IntentOnPrimary, Problem, name, "Take it out.", "The primary's connection string says ApplicationIntent=ReadOnly."))
 	case !readOnly && !strings.EqualFold(intent, "ReadWrite"):
-		findings = append(findings, found(IntentMisspelt, Problem, name, remedy, "ApplicationIntent is %q, which the driver takes for no intent.", intent))
+		findings = append(findings, found(IntentMisspelt, Problem, name, remedy, "ApplicationIntent is %q, which the driver takes for no intent.", connstring.Shown(intent)))
 	case !readOnly && !primary:
 		findings = append(findings, found(IntentMissing, Warning, name, remedy, "A replica's connection string says ApplicationIntent=%s.", intent))
 	}
