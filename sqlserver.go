@@ -63,6 +63,10 @@ func intentOf(field, name string, d gorm.Dialector, replica bool) error {
 // fitsSQLServer reports what of a configuration does not work with SQL Server.
 func fitsSQLServer(db *gorm.DB, c Config) error {
 	if db.Dialector.Name() != "sqlserver" {
+		of := func(r Resolver) bool { return !isNil(r.Primary) && r.Primary.Name() == "sqlserver" }
+		if c.SQLServer.Marker != "" && !slices.ContainsFunc(c.Resolvers, of) {
+			return fmt.Errorf("readsplit: Config.SQLServer.Marker is set for a database of dialect %q: it works with sqlserver alone; leave it out", db.Dialector.Name())
+		}
 		return nil
 	}
 	var errs []error

@@ -92,8 +92,8 @@ func TestT31SQLServer(t *testing.T) {
 		"SELECT b.document.value('/a', 'int') FROM [a.b.c] AS b":           policy.ReasonNoReplicas,
 		"SELECT n.c FROM books b CROSS APPLY b.document.nodes('/a') n(c)":  policy.ReasonNoReplicas,
 		`SELECT * FROM "#picked"`:                                          policy.ReasonUnknownStatement,
-		"SELECT NEXT VALUE FOR dbo.numbers":                                 policy.ReasonWrite,
-		"SELECT dbo.total([id]) INTO [copies] FROM [books]":                 policy.ReasonWrite,
+		"SELECT NEXT VALUE FOR dbo.numbers":                                policy.ReasonWrite,
+		"SELECT dbo.total([id]) INTO [copies] FROM [books]":                policy.ReasonWrite,
 	} {
 		tx := db.Raw(query).Scan(&[]int{})
 		require.NoError(t, tx.Error)

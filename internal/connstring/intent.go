@@ -36,7 +36,9 @@ func CheckIntent(dsn string, replica bool) error {
 // Shown is as much of an intent as may be said: behind a quote or a brace that is not
 // closed there may be a password.
 func Shown(intent string) string {
-	end := strings.IndexFunc(intent, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !strings.ContainsRune(" _-", r) })
+	end := strings.IndexFunc(intent, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !strings.ContainsRune(" _-", r)
+	})
 	if end < 0 && len(intent) <= 40 {
 		return intent
 	}

@@ -203,6 +203,7 @@ func TestMarkerGivenOutTwice(t *testing.T) {
 	require.Eventually(t, func() bool { return shown(left) == last }, limitFor, tick)
 	_, err = c.ForceFailover(limit(t), sql2)
 	require.NoError(t, err)
+	require.NoError(t, undo())
 
 	process := func() *gorm.DB {
 		db := open(t, sql2.DSN())
@@ -236,7 +237,6 @@ func TestMarkerGivenOutTwice(t *testing.T) {
 		d, _ := readsplit.DecisionOf(tx)
 		require.EqualValues(t, 1, found, "%v", d)
 	}
-	require.NoError(t, undo())
 	require.NoError(t, sql3.Resume(limit(t)))
 	require.Equal(t, "SQL3", until(t, there, other, policy.ReasonCaughtUp), "it serves when it follows")
 }
