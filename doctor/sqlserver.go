@@ -47,6 +47,7 @@ func (e sqlServer) examine(ctx context.Context, t Topology) ([]Examined, []Findi
 		}
 		if e.speaks(s.DSN) {
 			p, ok := connstring.SQLServer(s.DSN)
+			ok = ok && !connstring.Doubtful(s.DSN)
 			x.Answered, x.Address = ok && !hasDriver(), p["server"]
 			if ok {
 				findings = append(findings, judgeSQLServer(s.Name, i == 0, p)...)

@@ -68,6 +68,27 @@ func fromADO(text string) map[string]string {
 	return p
 }
 
+// Doubtful reports a connection string of ADO that the driver takes, and that hardly means
+// what it takes it for: a key without a value, a quote within a value.
+func Doubtful(dsn string) bool {
+	if strings.HasPrefix(dsn, "sqlserver://") || strings.HasPrefix(dsn, "odbc:") {
+		return false
+	}
+	for dsn != "" {
+		var part string
+		part, dsn = cutADO(dsn)
+		key, value, pair := strings.Cut(part, "=")
+		value = strings.TrimSpace(value)
+		whole := len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"'
+		switch {
+		case strings.TrimSpace(key) == "" && !pair:
+		case !pair, strings.Contains(value, `"`) && !whole, strings.Count(value, `"`)%2 != 0:
+			return true
+		}
+	}
+	return false
+}
+
 // cutADO cuts text at the first semicolon that is not within quotes. A doubled quote
 // ends and begins, which is the same.
 func cutADO(text string) (part, rest string) {
