@@ -167,6 +167,12 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	if c.Position.Zero() {
 		return time.Time{}
 	}
+	if !c.Until.IsZero() {
+		var again bool
+		if c, again = rt.outlast(r, c); again {
+			return rt.claimed(ctx, r, shared, q, deadline)
+		}
+	}
 	if h := rt.history(); !h.Zero() && h != c.Position.History {
 		if shared && time.Since(r.lastWrite()) > rt.cfg.StickyWindow {
 			// Written long ago: a restart of the primary must not send everybody
@@ -182,6 +188,48 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		q.Need = c.Position
 	}
 	return c.At
+}
+
+// outlast replaces the position of a write whose window is over by one that was captured
+// after it: where a window is needed, what the primary said of itself right after the
+// write may have been out of date, and the write lie beyond it. again says that one is
+// still to be captured. A primary that is lost cannot be asked.
+func (rt *router) outlast(r *register, old *session.Claim) (c *session.Claim, again bool) {
+	next, h := rt.monitor.NextCapture(), rt.history()
+	pos, ok := rt.monitor.CapturedSince(old.Until)
+	if !ok && rt.lost() {
+		return old, false
+	}
+	var at time.Time
+	if ok {
+		at = rt.monitor.PassedAt(pos)
+	}
+	after := func(c session.Claim) session.Claim {
+		c.Until = time.Time{}
+		switch {
+		case !ok:
+			return c.AfterDoubt(next, h)
+		case lsn.Compare(c.Position, pos) == lsn.Before:
+			c.Position, c.At = pos, at
+		}
+		return c
+	}
+	settled := r.update(func(now session.Claim) session.Claim {
+		again = false
+		if now.Capture != 0 || now.Position != old.Position || !now.Until.Equal(old.Until) {
+			return now // another write, or another reader, was quicker
+		}
+		again = !ok
+		return after(now)
+	})
+	if again {
+		return &settled, true
+	}
+	if !ok {
+		return old, false
+	}
+	known := after(*old)
+	return &known, false
 }
 
 // rebase replaces a position of another history by a capture of the current one.

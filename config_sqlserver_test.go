@@ -36,4 +36,24 @@ func TestSQLServerConfig(t *testing.T) {
 	err := opensTransact(t, readsplit.Config{FollowPrimary: true, Replicas: []readsplit.Replica{{Name: "pg2", Dialector: postgres.Open("host=nowhere")}}})
 	require.ErrorContains(t, err, "the listener of the availability group follows the primary")
 	require.ErrorContains(t, err, `is of dialect "postgres", and its primary is not`)
+
+	// A resolver's primary is a primary.
+	err = opensTransact(t, readsplit.Config{Resolvers: []readsplit.Resolver{{
+		Name: "archive", Tables: []any{"orders"}, Primary: namedDSN{DSN: "sqlserver://u:secret@ag1?database=shop&ApplicationIntent=ReadOnly"},
+	}}})
+	require.ErrorContains(t, err, "it is the primary, and its DSN asks for a replica")
+	require.NotContains(t, err.Error(), "secret")
+}
+
+// namedDSN is a dialector that shows its DSN.
+type namedDSN struct {
+	transactDialector
+	DSN string
+}
+
+// What works with SQL Server alone is not taken elsewhere without a word.
+func TestSQLServerMarkerElsewhere(t *testing.T) {
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: sql.OpenDB(&transactDriver{})}), &gorm.Config{DisableAutomaticPing: true})
+	require.NoError(t, err)
+	require.ErrorContains(t, db.Use(readsplit.New(readsplit.Config{SQLServer: lsn.SQLServer{Marker: "dbo.marker"}})), "Config.SQLServer.Marker is set for a database of dialect \"postgres\"")
 }

@@ -32,6 +32,7 @@ type transact struct {
 	leader    string
 	refused   error // of the views
 	marker    string
+	reign     string
 	n         int
 	asked     []string
 }
@@ -41,7 +42,7 @@ const groupID = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
 func node(name string) *transact {
 	return &transact{
 		name: name, readOnly: true, started: "2026-03-01T08:00:00.123", group: groupID, sync: 1, commit: "45000000030400001",
-		end: "45000000031200001", recovery: "44000000000100001", leader: "AG1", marker: groupID, n: 1,
+		end: "45000000031200001", recovery: "44000000000100001", leader: "AG1", marker: groupID, reign: groupID, n: 1,
 		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 }
@@ -85,7 +86,7 @@ func (s *transact) ask(_ context.Context, query string) (string, error) {
 	if s.marker == "" {
 		return "", sql.ErrNoRows
 	}
-	return fmt.Sprintf("n1 %s %d", s.marker, s.n), nil
+	return fmt.Sprintf("n2 %s %s %d", s.marker, s.reign, s.n), nil
 }
 
 type numbered struct{ number int32 }
@@ -312,6 +313,24 @@ func TestSQLServerMarker(t *testing.T) {
 	assert.True(t, s.TellsNoPosition())
 	assert.Equal(t, first.System, s.System)
 	assert.Len(t, *warned, 1)
+
+	// Forced into its place, AG1 gives numbers out again that AG2 still shows.
+	ag2.marker, ag2.n = groupID, 9
+	ag1.reign = "7d1a2b3c-0000-0000-0000-000000000002"
+	_, same, err = p.capture(t.Context(), ag1.ask)
+	require.NoError(t, err)
+	assert.False(t, same, "another history")
+	again := sampled(t, p, ag1)
+	assert.NotEqual(t, first.History(), again.History())
+	s = sampled(t, r, ag2)
+	assert.Equal(t, first.System, s.System, "of the same group")
+	assert.False(t, follows(again, s))
+	_, standby, err := r.position(t.Context(), ag2.ask)
+	require.NoError(t, err)
+	assert.False(t, standby, "asked in full")
+	ag2.reign = ag1.reign
+	assert.True(t, follows(again, sampled(t, r, ag2)))
+
 	ag1.marker = ""
 	_, err = p.sample(t.Context(), ag1.ask)
 	require.ErrorContains(t, err, "Config.SQLServer.Marker")

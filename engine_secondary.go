@@ -92,12 +92,14 @@ func (r *sqlServerReplica) marked(ctx context.Context, ask asking, run lsn.SQLSe
 	if err != nil {
 		return lsn.Sample{}, err
 	}
-	system, n, err := lsn.ParseSQLServerMark(text)
+	m, err := lsn.ParseSQLServerMark(text)
 	if err != nil {
 		return lsn.Sample{}, err
 	}
 	r.shows(true)
-	return lsn.SQLServerMarked(run, system, n), nil
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	return lsn.SQLServerMarked(run, m, r.d.reign), nil
 }
 
 func (r *sqlServerReplica) shows(marker bool) {
@@ -119,6 +121,9 @@ func (r *sqlServerReplica) position(ctx context.Context, ask asking) (replay lsn
 		return state.Commit, true, nil
 	}
 	s, err := r.sample(ctx, ask)
+	if r.d.given.Marker != "" && s.ReceivedTimeline == lsn.StandsStill {
+		return 0, false, err // a number of another reign: asked in full
+	}
 	return s.Replay, s.InRecovery, err
 }
 

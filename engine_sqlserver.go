@@ -22,6 +22,7 @@ type sqlServer struct {
 
 	mu     sync.Mutex
 	system uint64          // of the primary's positions
+	reign  uint32          // of its marker table
 	why    string          // why there are no positions; empty: there are, or nobody knows yet
 	told   map[string]bool // what is said once
 }
@@ -234,12 +235,23 @@ func (p *sqlServerPrimary) marked(ctx context.Context, ask asking, run lsn.SQLSe
 		p.d.once("marker", "the table of Config.SQLServer.Marker cannot be used; lsn.SQLServerMarkerTable has its definition: %v", err)
 		return lsn.Sample{}, fmt.Errorf("readsplit: Config.SQLServer.Marker: %w", err)
 	}
-	system, n, err := lsn.ParseSQLServerMark(text)
+	m, err := lsn.ParseSQLServerMark(text)
 	if err != nil {
 		return lsn.Sample{}, err
 	}
-	p.d.found(system, "")
-	return lsn.SQLServerMarked(run, system, n), nil
+	s := lsn.SQLServerMarked(run, m, m.Reign)
+	if !s.InRecovery {
+		p.d.found(m.System, "")
+		p.d.reigns(m.Reign)
+	}
+	return s, nil
+}
+
+// reigns takes in whose numbers those of the marker table are.
+func (d *sqlServer) reigns(reign uint32) {
+	d.mu.Lock()
+	d.reign = reign
+	d.mu.Unlock()
 }
 
 var errNoMarker = errors.New("there is no row in it")

@@ -95,6 +95,11 @@ func (p *Plugin) addTo(all *tables, field string, r Resolver) error {
 	switch {
 	case !isNil(r.Primary):
 		dialector, pool = r.Primary, nil
+		if dialector.Name() == "sqlserver" {
+			if err := intentOf(field+".Primary", r.Name, dialector, false); err != nil {
+				return err
+			}
+		}
 	case p.main != nil && p.main.follow != nil:
 		pool = p.main.follow.pool
 	case p.main != nil && p.main.opened != nil:

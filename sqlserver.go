@@ -76,6 +76,10 @@ func intentOf(field, name string, d gorm.Dialector, replica bool) error {
 // fitsSQLServer reports what of a configuration does not work with SQL Server.
 func fitsSQLServer(db *gorm.DB, c Config) error {
 	if db.Dialector.Name() != "sqlserver" {
+		of := func(r Resolver) bool { return !isNil(r.Primary) && r.Primary.Name() == "sqlserver" }
+		if c.SQLServer.Marker != "" && !slices.ContainsFunc(c.Resolvers, of) {
+			return fmt.Errorf("readsplit: Config.SQLServer.Marker is set for a database of dialect %q: it works with sqlserver alone; leave it out", db.Dialector.Name())
+		}
 		return nil
 	}
 	var errs []error
@@ -137,8 +141,14 @@ func (rt *router) wroteSince(ctx context.Context, t time.Time) bool {
 // function with a schema is not one of the database's own.
 func (rt *router) judgedThere(query string, info sqlclass.Info) sqlclass.Info {
 	cfg := &rt.cfg
-	if info.Class == sqlclass.Read && len(cfg.WriteFunctions) == 0 || info.Class != sqlclass.Read && info.Class != sqlclass.Unknown ||
-		info.Class == sqlclass.Unknown && !info.Flags.Has(sqlclass.UnlistedCalls) {
+	if info.Class != sqlclass.Read && !(info.Class == sqlclass.Unknown && info.Flags.Has(sqlclass.UnlistedCalls)) {
+		return info
+	}
+	if leavesDatabase(query) {
+		info.Class, info.Flags = sqlclass.Unknown, info.Flags&^sqlclass.UnlistedCalls
+		return info
+	}
+	if info.Class == sqlclass.Read && len(cfg.WriteFunctions) == 0 {
 		return info
 	}
 	reads := true
@@ -162,11 +172,57 @@ func (rt *router) judgedThere(query string, info sqlclass.Info) sqlclass.Info {
 	return info
 }
 
-// declares reports whether a list of functions names one: with its schema, or without.
+// leavesDatabase reports whether a query reads a table or calls a function by a name of
+// three parts: each database of a server has positions of its own, and those of the
+// connection's prove nothing of another's, which need not even be there on a replica.
+func leavesDatabase(query string) (leaves bool) {
+	if strings.Count(query, ".") < 2 {
+		return false
+	}
+	visit := func(name string) bool {
+		leaves = leaves || ofAnotherDatabase(name)
+		return !leaves
+	}
+	sqlclass.Relations(sqlclass.SQLServer, query, visit)
+	if !leaves {
+		sqlclass.Functions(sqlclass.SQLServer, query, visit)
+	}
+	return leaves
+}
+
+// ofAnotherDatabase reports whether a name has three parts, and is no method of XML:
+// t.document.value(..).
+func ofAnotherDatabase(name string) bool {
+	dots, last := 0, 0
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case '[':
+			i += max(strings.IndexByte(name[i:], ']'), 0)
+		case '"':
+			i += 1 + max(strings.IndexByte(name[i+1:], '"'), 0)
+		case '.':
+			dots, last = dots+1, i+1
+		}
+	}
+	if dots < 2 {
+		return false
+	}
+	switch name[last:] {
+	case "value", "query", "exist", "nodes":
+		return strings.Contains(name, "..")
+	}
+	return true
+}
+
+// declares reports whether a list of functions names one: with its schema, or without;
+// one of another database by what stands behind that.
 func declares(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(declared string) bool {
 		declared = strings.NewReplacer("[", "", "]", "", `"`, "").Replace(strings.ToLower(declared))
-		return declared == name || !strings.Contains(declared, ".") && strings.HasSuffix(name, "."+declared)
+		if strings.Contains(name, "..") { // of the default schema, whichever that is
+			declared = declared[strings.LastIndexByte(declared, '.')+1:]
+		}
+		return declared == name || strings.HasSuffix(name, "."+declared)
 	})
 }
 

@@ -83,8 +83,17 @@ func TestT31SQLServer(t *testing.T) {
 		"SELECT * FROM [books]":                                             policy.ReasonNoReplicas,
 		"SELECT * FROM [books] WHERE [total] > dbo.total([id])":             policy.ReasonNoReplicas,
 		"SELECT [shop].[Mails] ([id]) FROM [books]":                         policy.ReasonUnknownStatement,
-		"SELECT NEXT VALUE FOR dbo.numbers":                                 policy.ReasonWrite,
-		"SELECT dbo.total([id]) INTO [copies] FROM [books]":                 policy.ReasonWrite,
+		// What another database has, the position of this one does not prove.
+		"SELECT * FROM [archive].[dbo].[books]":                            policy.ReasonUnknownStatement,
+		"SELECT * FROM books b JOIN archive..authors a ON a.id = b.author": policy.ReasonUnknownStatement,
+		"SELECT archive.dbo.total(id) FROM books":                          policy.ReasonUnknownStatement,
+		"SELECT [archive].[shop].[Mails] (id) FROM books":                  policy.ReasonUnknownStatement,
+		`SELECT "dbo"."books"."id" FROM "dbo"."books"`:                     policy.ReasonNoReplicas,
+		"SELECT b.document.value('/a', 'int') FROM [a.b.c] AS b":           policy.ReasonNoReplicas,
+		"SELECT n.c FROM books b CROSS APPLY b.document.nodes('/a') n(c)":  policy.ReasonNoReplicas,
+		`SELECT * FROM "#picked"`:                                          policy.ReasonUnknownStatement,
+		"SELECT NEXT VALUE FOR dbo.numbers":                                policy.ReasonWrite,
+		"SELECT dbo.total([id]) INTO [copies] FROM [books]":                policy.ReasonWrite,
 	} {
 		tx := db.Raw(query).Scan(&[]int{})
 		require.NoError(t, tx.Error)

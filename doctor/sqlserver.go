@@ -47,6 +47,7 @@ func (e sqlServer) examine(ctx context.Context, t Topology) ([]Examined, []Findi
 		}
 		if e.speaks(s.DSN) {
 			p, ok := connstring.SQLServer(s.DSN)
+			ok = ok && !connstring.Doubtful(s.DSN)
 			x.Answered, x.Address = ok && !hasDriver(), p["server"]
 			if ok {
 				findings = append(findings, judgeSQLServer(s.Name, i == 0, p)...)
@@ -118,7 +119,7 @@ func judgeSQLServer(name string, primary bool, p map[string]string) []Finding {
 	case primary && readOnly:
 		findings = append(findings, found(IntentOnPrimary, Problem, name, "Take it out.", "The primary's connection string says ApplicationIntent=ReadOnly."))
 	case !readOnly && !strings.EqualFold(intent, "ReadWrite"):
-		findings = append(findings, found(IntentMisspelt, Problem, name, remedy, "ApplicationIntent is %q, which the driver takes for no intent.", intent))
+		findings = append(findings, found(IntentMisspelt, Problem, name, remedy, "ApplicationIntent is %q, which the driver takes for no intent.", connstring.Shown(intent)))
 	case !readOnly && !primary:
 		findings = append(findings, found(IntentMissing, Warning, name, remedy, "A replica's connection string says ApplicationIntent=%s.", intent))
 	}

@@ -27,7 +27,7 @@ var sqlServerCases = []sqlServerCase{
 	{"lower case", goodPrimary, "sqlserver://shop@ag2?database=shop&ApplicationIntent=readonly",
 		`problem intent-misspelt ag2: ApplicationIntent is "readonly", which the driver takes for no intent.`},
 	{"hyphen", goodPrimary, "server=ag2;database=shop;applicationintent=Read-Only", `problem intent-misspelt ag2: ApplicationIntent is "Read-Only"`},
-	{"key with a blank", goodPrimary, "server=ag2;database=shop;application intent=ReadOnly", `problem intent-misspelt ag2: It has a key "application intent", which the driver does not know.`},
+	{"key with a blank", goodPrimary, "odbc:server=ag2;database=shop;application intent=ReadOnly", `problem intent-misspelt ag2: It has a key "application intent", which the driver does not know.`},
 	{"no intent", goodPrimary, "server=ag2;database=shop", "warning intent-missing ag2: has no ApplicationIntent"},
 	{"intent to write", goodPrimary, "server=ag2;database=shop;ApplicationIntent=ReadWrite", "warning intent-missing ag2: says ApplicationIntent=ReadWrite"},
 	{"intent of the primary", goodPrimary + "&applicationintent=ReadOnly", "server=ag2;database=shop;ApplicationIntent=ReadOnly", "problem intent-on-primary primary"},

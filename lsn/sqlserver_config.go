@@ -31,46 +31,82 @@ func (c SQLServer) Validate() error {
 // SQLServerMarkerTable is the definition of a marker table of that name, for a
 // migration.
 func SQLServerMarkerTable(name string) string {
-	return `CREATE TABLE ` + name + ` (id int NOT NULL PRIMARY KEY, origin uniqueidentifier NOT NULL, n bigint NOT NULL);
-INSERT INTO ` + name + ` (id, origin, n) VALUES (1, NEWID(), 1)`
+	return `CREATE TABLE ` + name + ` (id int NOT NULL PRIMARY KEY, origin uniqueidentifier NOT NULL, reign uniqueidentifier NOT NULL,
+ writer nvarchar(200) NOT NULL, n bigint NOT NULL);
+INSERT INTO ` + name + ` (id, origin, reign, writer, n) VALUES (1, NEWID(), NEWID(), '', 1)`
 }
+
+// The run of the server that a statement runs on, and a number that is larger than any
+// that its clock has given before.
+const (
+	sqlServerMe = `CONCAT(CONVERT(nvarchar(128), SERVERPROPERTY('ServerName')), ' ',
+ (SELECT CONVERT(varchar(30), create_date, 126) FROM sys.databases WHERE name = 'tempdb'))`
+	sqlServerTick = `CONVERT(bigint, DATEDIFF(second, '20200101', SYSUTCDATETIME())) * 1000000`
+)
 
 // SQLServerMarkSQL takes the next number of the marker table, on a primary.
 // [ParseSQLServerMark] reads its answer.
+//
+// A primary that was forced into its place goes on from what it had, so that numbers
+// which are lost with the old one would be given out again: a secondary that still shows
+// those would seem to have what it has not. So whoever is the first to take a number on
+// another run of a server begins a reign of its own. And where the same run becomes the
+// primary again without that anybody took a number in between, the numbers have gone on
+// with its clock.
 func SQLServerMarkSQL(table string) string {
-	return `UPDATE ` + table + ` SET n = n + 1 OUTPUT CONCAT('n1 ', CONVERT(varchar(36), INSERTED.origin), ' ', INSERTED.n) WHERE id = 1`
+	return `UPDATE ` + table + ` SET reign = CASE WHEN writer = ` + sqlServerMe + ` THEN reign ELSE NEWID() END,
+ writer = ` + sqlServerMe + `,
+ n = CASE WHEN n < ` + sqlServerTick + ` THEN ` + sqlServerTick + ` ELSE n + 1 END
+ OUTPUT CONCAT('n2 ', CONVERT(varchar(36), INSERTED.origin), ' ', CONVERT(varchar(36), INSERTED.reign), ' ', INSERTED.n) WHERE id = 1`
 }
 
 // SQLServerMarkedSQL reads the number that a server shows.
 func SQLServerMarkedSQL(table string) string {
-	return `SELECT CONCAT('n1 ', CONVERT(varchar(36), origin), ' ', n) FROM ` + table + ` WHERE id = 1`
+	return `SELECT CONCAT('n2 ', CONVERT(varchar(36), origin), ' ', CONVERT(varchar(36), reign), ' ', n) FROM ` + table + ` WHERE id = 1`
 }
 
-// ParseSQLServerMark reads the answer to [SQLServerMarkSQL] and [SQLServerMarkedSQL]:
-// the system that the table is of, and its number.
-func ParseSQLServerMark(text string) (system uint64, n LSN, err error) {
+// SQLServerMark is what a server shows of the marker table.
+type SQLServerMark struct {
+	// System is that of the table. Reign is the timeline of the primary that has taken
+	// the number: of two, which is larger says nothing.
+	System uint64
+	Reign  uint32
+	N      LSN
+}
+
+// ParseSQLServerMark reads the answer to [SQLServerMarkSQL] and [SQLServerMarkedSQL].
+func ParseSQLServerMark(text string) (SQLServerMark, error) {
 	f := strings.Split(text, " ")
-	if len(f) != 3 || f[0] != "n1" {
-		return 0, 0, fmt.Errorf("readsplit: marker: %d fields, want 3", len(f))
+	if len(f) != 4 || f[0] != "n2" {
+		return SQLServerMark{}, fmt.Errorf("readsplit: marker: %d fields, want 4", len(f))
 	}
 	p := fields{name: "marker", f: f}
-	if n = LSN(p.uint(2)); n == 0 {
-		p.fail(2, "a number of 1 or more")
+	m := SQLServerMark{N: LSN(p.uint(3))}
+	if m.N == 0 {
+		p.fail(3, "a number of 1 or more")
 	}
-	if len(f[1]) != 36 {
-		p.fail(1, "a uniqueidentifier")
+	for i := 1; i <= 2; i++ {
+		if len(f[i]) != 36 {
+			p.fail(i, "a uniqueidentifier")
+		}
 	}
-	return hash("marker", strings.ToUpper(f[1])), n, p.err
+	m.System = hash("marker", strings.ToUpper(f[1]))
+	m.Reign = max(uint32(hash("reign", strings.ToUpper(f[2]))), StandsStill+1)
+	return m, p.err
 }
 
-// SQLServerMarked makes a sample of a number of the marker table.
-func SQLServerMarked(r SQLServerRun, system uint64, n LSN) Sample {
+// SQLServerMarked makes a sample of a number of the marker table. reign is that of the
+// primary: what was taken in another proves nothing.
+func SQLServerMarked(r SQLServerRun, m SQLServerMark, reign uint32) Sample {
 	s := Sample{Server: SQLServerSelf(r), InRecovery: r.ReadOnly}
-	s.System = system
-	if r.ReadOnly {
-		s.Replay, s.ReceivedTimeline = n, StandsStill+1
-	} else {
-		s.Flush, s.Insert, s.Timeline = n, n, StandsStill+1
+	s.System = m.System
+	switch {
+	case !r.ReadOnly:
+		s.Flush, s.Insert, s.Timeline = m.N, m.N, m.Reign
+	case m.Reign == reign:
+		s.Replay, s.ReceivedTimeline = m.N, m.Reign
+	default:
+		s.Replay, s.ReceivedTimeline = m.N, StandsStill
 	}
 	return s
 }

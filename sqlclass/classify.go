@@ -160,6 +160,9 @@ func (s *scan) classifyToken(kind tokenKind, m *mark) {
 		if kind == tokOpaque {
 			s.st.opaque = true
 		}
+		if s.lex.dialect == SQLServer {
+			s.temporary(m)
+		}
 		return
 	}
 	s.settle(m)

@@ -5,10 +5,7 @@ package sqlclass
 // begins a statement and stands where a query has no use for it begins another.
 func (s *scan) transactWord(m *mark) {
 	st, top := &s.st, s.top()
-	if s.lex.sql[m.start] == '#' {
-		// A temporary table lives on one server, most of them on one connection.
-		st.other = true
-		st.session = st.session || st.verb == Define
+	if s.temporary(m) {
 		return
 	}
 	switch m.kw {
@@ -60,6 +57,21 @@ func (s *scan) transactWord(m *mark) {
 		kwLoad, kwSet, kwStartsAnother:
 		s.another()
 	}
+}
+
+// temporary notes #t, [#t] and "#t": a temporary table lives on one server, most of
+// them on one connection.
+func (s *scan) temporary(m *mark) bool {
+	at := m.start
+	if m.kind == tokQuoted {
+		at++
+	}
+	if s.lex.sql[at] != '#' {
+		return false
+	}
+	s.st.other = true
+	s.st.session = s.st.session || s.st.verb == Define
+	return true
 }
 
 // endsConversation recognises END, GET and MOVE CONVERSATION by their second word:

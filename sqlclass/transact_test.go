@@ -105,6 +105,10 @@ func TestTransactRefusals(t *testing.T) {
 		{"WITH x AS (SELECT 1 AS n) UPDATE x SET n = 2", sqlclass.Write, sqlclass.Update, 0},
 
 		{"SELECT * FROM #t", sqlclass.Unknown, sqlclass.Select, 0},
+		{"SELECT * FROM [#t]", sqlclass.Unknown, sqlclass.Select, 0},
+		{`SELECT * FROM "##t" WHERE "id" = 1`, sqlclass.Unknown, sqlclass.Select, 0},
+		{"SELECT * FROM tempdb..[#t]", sqlclass.Unknown, sqlclass.Select, 0},
+		{"CREATE TABLE [#t] (a int)", sqlclass.Write, sqlclass.Define, ddl | set},
 		{"SELECT * FROM tempdb..##t", sqlclass.Unknown, sqlclass.Select, 0},
 		{"SELECT @@IDENTITY", sqlclass.Unknown, sqlclass.Select, 0},
 		{"SELECT @@ROWCOUNT", sqlclass.Unknown, sqlclass.Select, 0},

@@ -3,6 +3,8 @@ package connstring
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // CheckIntent reports what in a connection string of SQL Server keeps its connections
@@ -19,7 +21,7 @@ func CheckIntent(dsn string, replica bool) error {
 	var errs []error
 	switch {
 	case given && !readOnly && intent != "ReadWrite":
-		errs = append(errs, fmt.Errorf("its ApplicationIntent is %q, which the driver takes for none without a word: write ApplicationIntent=ReadOnly, in exactly this spelling of the value", intent))
+		errs = append(errs, fmt.Errorf("its ApplicationIntent is %q, which the driver takes for none without a word: write ApplicationIntent=ReadOnly, in exactly this spelling of the value", Shown(intent)))
 	case replica && !readOnly:
 		errs = append(errs, errors.New("its DSN does not ask for a replica, and a secondary may refuse such connections: add ApplicationIntent=ReadOnly"))
 	case !replica && readOnly:
@@ -29,4 +31,19 @@ func CheckIntent(dsn string, replica bool) error {
 		errs = append(errs, errors.New("its DSN names no database: add database=.., without which a listener routes nobody"))
 	}
 	return errors.Join(errs...)
+}
+
+// Shown is as much of an intent as may be said: behind a quote or a brace that is not
+// closed there may be a password.
+func Shown(intent string) string {
+	end := strings.IndexFunc(intent, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !strings.ContainsRune(" _-", r)
+	})
+	if end < 0 && len(intent) <= 40 {
+		return intent
+	}
+	if end < 0 || end > 40 {
+		end = 40
+	}
+	return intent[:end] + ".."
 }

@@ -176,6 +176,99 @@ func TestMarker(t *testing.T) {
 	require.Empty(t, db.log.all())
 }
 
+// A primary that was forced into its place goes on from what it had, and gives numbers
+// out again that were lost with the old one. A secondary that still shows those does not
+// show what was written since, also to a process that begins when the new primary is
+// about to give out the last of them.
+func TestMarkerGivenOutTwice(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{})
+	sql1, sql2, sql3 := c.Primary(), c.Server("SQL2"), c.Server("SQL3")
+	require.NoError(t, open(t, sql1.DSN()).AutoMigrate(&note{}))
+	_, err := pool(t, sql1.DSN()).ExecContext(limit(t), lsn.SQLServerMarkerTable("dbo.marker"))
+	require.NoError(t, err)
+	takes := func(on *sql.DB) {
+		var text string
+		require.NoError(t, on.QueryRowContext(limit(t), lsn.SQLServerMarkSQL("dbo.marker")).Scan(&text))
+	}
+	shown := func(on *sql.DB) (n int64) {
+		require.NoError(t, on.QueryRowContext(limit(t), "SELECT n FROM dbo.marker").Scan(&n))
+		return n
+	}
+	takes(pool(t, sql1.DSN()))
+	require.NoError(t, c.WaitCaughtUp(limit(t)))
+	undo, err := sql2.Cut(limit(t))
+	require.NoError(t, err)
+	on := pool(t, sql1.DSN())
+	for range 500 { // these will be lost
+		takes(on)
+	}
+	left, last := pool(t, sql3.ReadOnlyDSN()), shown(on)
+	require.Eventually(t, func() bool { return shown(left) == last }, limitFor, tick)
+	_, err = c.ForceFailover(limit(t), sql2)
+	require.NoError(t, err)
+	require.NoError(t, undo())
+
+	process := func() *gorm.DB {
+		db := open(t, sql2.DSN())
+		plugin := readsplit.New(readsplit.Config{
+			Replicas:      []readsplit.Replica{{Name: "SQL3", Dialector: sqlserver.Open(sql3.ReadOnlyDSN())}},
+			SampleTimeout: 10 * time.Second, MaxSampleAge: 20 * time.Second, MaxLag: readsplit.Off, SampleEvery: 20 * time.Millisecond,
+			SQLServer: lsn.SQLServer{Marker: "dbo.marker"},
+		})
+		require.NoError(t, db.Use(plugin))
+		t.Cleanup(func() { require.NoError(t, plugin.Close(limit(t))) })
+		return db
+	}
+	wrote := readsplit.NewSession()
+	ctx := readsplit.WithSession(limit(t), wrote)
+	one := process()
+	require.NoError(t, one.WithContext(ctx).Create(&note{Text: "mine"}).Error)
+	token, err := wrote.Token(ctx)
+	require.NoError(t, err)
+	for on = pool(t, sql2.DSN()); shown(on) < last-1; {
+		takes(on)
+	}
+
+	other := process()
+	joined := readsplit.NewSession()
+	joined.Join(token)
+	there := readsplit.WithSession(limit(t), joined)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		var found int64
+		tx := other.WithContext(there).Model(&note{}).Where(&note{Text: "mine"}).Count(&found)
+		require.NoError(t, tx.Error)
+		d, _ := readsplit.DecisionOf(tx)
+		require.EqualValues(t, 1, found, "%v", d)
+	}
+	require.NoError(t, sql3.Resume(limit(t)))
+	require.Equal(t, "SQL3", until(t, there, other, policy.ReasonCaughtUp), "it serves when it follows")
+}
+
+// A primary whose view is out of date right after a write, by no more than the window:
+// its position then does not hold the write, and another is taken after the window.
+func TestViewOutOfDateWithinTheWindow(t *testing.T) {
+	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+	db := split(t, c, nil)
+	until(t, session(t), db.DB, policy.ReasonCaughtUp)
+	_, err := c.Replica(0).PauseRedo(limit(t))
+	require.NoError(t, err)
+	undo, err := c.Primary().HoldView(limit(t))
+	require.NoError(t, err)
+	ctx := session(t)
+	n := note{Text: "mine"}
+	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
+	began := time.Now()
+	time.Sleep(window/2 - time.Since(began))
+	require.NoError(t, undo())
+	for time.Since(began) < 3*window {
+		var found int64
+		tx := db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found)
+		require.NoError(t, tx.Error)
+		d, _ := readsplit.DecisionOf(tx)
+		require.EqualValues(t, 1, found, "%v", d)
+	}
+}
+
 // One name for several secondaries: the window alone, whether that was said or not.
 func TestListener(t *testing.T) {
 	for what, said := range map[string]bool{"said": true, "found out": false} {
