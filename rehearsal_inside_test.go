@@ -77,7 +77,7 @@ func TestExplanationsWakeNobody(t *testing.T) {
 		s := h.standIn(rt)
 		require.Equal(t, rt.monitor.Captures()+1, s.asks.NextCapture())
 		s.wrote(noMarks, false, false, lsn.History{})
-		<-time.After(30 * time.Second)
+		<-time.After(time.Second)
 		assert.True(t, rt.monitor.Drowsy())
 		before := rt.monitor.Captures()
 		rt.wrote(noMarks, false, false, lsn.History{})
