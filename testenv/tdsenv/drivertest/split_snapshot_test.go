@@ -28,8 +28,8 @@ func TestSnapshotIsLeftForWhatCameSince(t *testing.T) {
 		"rows that were closed": func(ctx context.Context, _ *readsplit.Session) {
 			rows, err := db.WithContext(ctx).Raw(insert).Rows()
 			require.NoError(t, err)
-			for rows.Next() {
-			}
+			require.True(t, rows.Next())
+			require.False(t, rows.Next())
 			require.NoError(t, rows.Close())
 		},
 		"a token": func(ctx context.Context, s *readsplit.Session) {
