@@ -132,7 +132,7 @@ func noPositions(err error) (why string, other error) {
 	case err == nil:
 		return "", nil
 	case errors.Is(err, sql.ErrNoRows):
-		return "the database is in no availability group", nil
+		return "the database is in no availability group, or the DSN does not name it", nil
 	case errors.Is(err, lsn.ErrSQLServerRange):
 		return "its log sequence numbers are beyond what can be compared", nil
 	case errors.Is(err, lsn.ErrSQLServerNoCommit):

@@ -183,8 +183,8 @@ func (rt *router) prepare() {
 		Health:    rt.cfg.Health,
 		OnCapture: rt.tellCapture, ConflictsEvery: conflictsEvery,
 		IdleSampleEvery: rt.cfg.IdleSampleEvery, MaxSampleAge: rt.cfg.MaxSampleAge, UnderWay: rt.underWay,
-		NoServerWait: rt.cfg.ForbidServerWait,
-		Seed:         rand.Uint64(),
+		NoServerWait: rt.cfg.ForbidServerWait, Bytes: rt.bytes(),
+		Seed: rand.Uint64(),
 	}
 	limits := policy.Limits{
 		MaxLag: rt.cfg.MaxLag, MaxSampleAge: rt.cfg.MaxSampleAge, MaxWait: rt.maxWait,

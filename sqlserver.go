@@ -14,6 +14,7 @@ import (
 
 	"github.com/readsplit/readsplit/internal/connstring"
 	"github.com/readsplit/readsplit/internal/dialect"
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/retry"
 	"github.com/readsplit/readsplit/sqlclass"
 )
@@ -31,6 +32,18 @@ func (rt *router) engineOf(r Replica) engine {
 // tellsNames reports whether a name of several servers is found out about by the names
 // that answer, and not by the monitor.
 func tellsNames(d gorm.Dialector) bool { return d.Name() == "sqlserver" }
+
+// bytes returns what counts the bytes of log between two positions; nil: they are bytes.
+// The numbers of a marker table count captures.
+func (rt *router) bytes() func(from, to lsn.LSN) uint64 {
+	switch {
+	case rt.dialect != sqlclass.SQLServer:
+		return nil
+	case rt.cfg.SQLServer.Marker != "":
+		return func(lsn.LSN, lsn.LSN) uint64 { return 0 }
+	}
+	return lsn.SQLServerBytes
+}
 
 // unlike reports a replica that is another kind of database than its primary, or whose
 // connections cannot be to a replica.

@@ -25,7 +25,7 @@ func saidOfSQLServer(c monitor.Change) string {
 		case c.Replica < 0:
 			return fmt.Sprintf("readsplit: %s tells no position: after a write, only time says when replicas show it (Config.StickyWindow, Replica.StatedLag)", c.Server)
 		case c.Err != nil:
-			return fmt.Sprintf("readsplit: replica %q tells no position, and is used for AnyReplica and Stale alone: GRANT VIEW SERVER STATE (from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE) to its login, or set Config.SQLServer.Marker or Replica.StatedLag", c.Server)
+			return fmt.Sprintf("readsplit: replica %q tells no position (Status says why), and is used for AnyReplica and Stale alone: let its login see positions (GRANT VIEW SERVER STATE, from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE) or the table of Config.SQLServer.Marker, or set Replica.StatedLag", c.Server)
 		}
 		return fmt.Sprintf("readsplit: replica %q tells no position: how old it is rests on Replica.StatedLag, and for Config.StickyWindow after a write its session reads from the primary", c.Server)
 	}

@@ -120,7 +120,9 @@ type ServerStatus struct {
 	// history, and the flush position of the primary.
 	Position lsn.Position
 	// Lag is the upper bound of the staleness of what the server shows; LagKnown
-	// is false when there is none. BehindBytes is the distance in bytes.
+	// is false when there is none. BehindBytes is the distance in bytes of log; 0 where
+	// positions tell no bytes (Config.SQLServer.Marker), and on SQL Server at least so
+	// many when the primary has begun another virtual log file since.
 	Lag         time.Duration
 	LagKnown    bool
 	BehindBytes uint64

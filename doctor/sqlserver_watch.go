@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/lsn"
@@ -59,41 +58,11 @@ func (v *sqlView) watch(ctx context.Context) {
 	if v.Watch == Off || v.primary() == nil && len(v.replicas()) == 0 {
 		return
 	}
-	tick := time.NewTicker(min(max(v.Watch/roundsWanted, shortestInterval), longestInterval))
-	defer tick.Stop()
-	end := time.NewTimer(v.Watch)
-	defer end.Stop()
-	for over := false; !over; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-end.C:
-			over = true // one more
-		case <-tick.C:
-		}
-		v.rounds = append(v.rounds, v.look(ctx))
-	}
+	again(ctx, v.Watch, func() { v.rounds = append(v.rounds, v.look(ctx)) })
 }
 
 func (v *sqlView) look(ctx context.Context) sqlRound {
-	r := sqlRound{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	one := func(f *sqlFacts) {
-		if m, ok := f.moment(ctx); ok {
-			mu.Lock()
-			r[f] = m
-			mu.Unlock()
-		}
-	}
-	if p := v.primary(); p != nil {
-		one(p)
-	}
-	for _, f := range v.replicas() {
-		wg.Go(func() { one(f) })
-	}
-	wg.Wait()
-	return r
+	return lookAt(v.primary(), v.replicas(), func(f *sqlFacts) (sqlMoment, bool) { return f.moment(ctx) })
 }
 
 // moment asks a server. One that fails is not asked again: it is gone.

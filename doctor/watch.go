@@ -49,9 +49,14 @@ func (v *view) watch(ctx context.Context) {
 	if v.Watch == Off || len(v.asked()) == 0 {
 		return
 	}
-	tick := time.NewTicker(min(max(v.Watch/roundsWanted, shortestInterval), longestInterval))
+	again(ctx, v.Watch, func() { v.rounds = append(v.rounds, v.look(ctx)) })
+}
+
+// again looks about roundsWanted times until d is over, and once more then.
+func again(ctx context.Context, d time.Duration, look func()) {
+	tick := time.NewTicker(min(max(d/roundsWanted, shortestInterval), longestInterval))
 	defer tick.Stop()
-	end := time.NewTimer(v.Watch)
+	end := time.NewTimer(d)
 	defer end.Stop()
 	for over := false; !over; {
 		select {
@@ -61,29 +66,35 @@ func (v *view) watch(ctx context.Context) {
 			over = true // one more
 		case <-tick.C:
 		}
-		v.rounds = append(v.rounds, v.look(ctx))
+		look()
 	}
 }
 
 func (v *view) look(ctx context.Context) round {
-	r := round{}
+	return lookAt(v.primary, v.replicas(), func(f *facts) (moment, bool) { return f.moment(ctx) })
+}
+
+// lookAt asks the primary, if there is one, and then all replicas at once: what a replica
+// shows is compared with what the primary had before.
+func lookAt[F, M any](primary *F, replicas []*F, moment func(*F) (M, bool)) map[*F]M {
+	all := map[*F]M{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	one := func(f *facts) {
-		if m, ok := f.moment(ctx); ok {
+	one := func(f *F) {
+		if m, ok := moment(f); ok {
 			mu.Lock()
-			r[f] = m
+			all[f] = m
 			mu.Unlock()
 		}
 	}
-	if v.primary != nil {
-		one(v.primary)
+	if primary != nil {
+		one(primary)
 	}
-	for _, f := range v.replicas() {
+	for _, f := range replicas {
 		wg.Go(func() { one(f) })
 	}
 	wg.Wait()
-	return r
+	return all
 }
 
 // moment asks a server. One that fails is not asked again: it is gone.

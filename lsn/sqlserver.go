@@ -69,3 +69,17 @@ func (l LSN) SQLServerText() string {
 
 // endOfBlock is a position that no record of l's log block is beyond.
 func (l LSN) endOfBlock() LSN { return l | (1<<slotBits - 1) }
+
+// sector is what the offsets of log blocks are counted in, in bytes.
+const sector = 512
+
+// SQLServerBytes returns how many bytes of log lie between two log sequence numbers of SQL
+// Server, of which the second is larger: to the precision of a log block, and, since nobody
+// says how large a virtual log file is, at least so many where they are in different ones.
+func SQLServerBytes(from, to LSN) uint64 {
+	block := func(l LSN) uint64 { return uint64(l) >> slotBits & (1<<blockBits - 1) }
+	if from>>(blockBits+slotBits) != to>>(blockBits+slotBits) {
+		return block(to) * sector
+	}
+	return max((block(to)-block(from))*sector, 1)
+}

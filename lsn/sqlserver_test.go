@@ -46,6 +46,22 @@ func TestParseSQLServerLSN(t *testing.T) {
 	}
 }
 
+// TestSQLServerBytes: neither slots nor the numbers of log files are taken for bytes.
+func TestSQLServerBytes(t *testing.T) {
+	at := func(vlf, block, slot uint64) lsn.LSN { return lsn.LSN(vlf<<36 | block<<12 | slot) }
+	for _, tt := range []struct {
+		from, to lsn.LSN
+		want     uint64
+	}{
+		{at(45, 304, 1), at(45, 304, 2), 1},
+		{at(45, 304, 9), at(45, 312, 1), 8 * 512},
+		{at(45, 304, 1), at(46, 16, 1), 16 * 512},
+		{at(45, 304, 1), at(99, 16, 1), 16 * 512},
+	} {
+		assert.Equal(t, tt.want, lsn.SQLServerBytes(tt.from, tt.to), "%s to %s", tt.from.SQLServerText(), tt.to.SQLServerText())
+	}
+}
+
 // TestSQLServerOrder: two numbers that are positions lie to each other as their
 // positions do.
 func TestSQLServerOrder(t *testing.T) {

@@ -247,9 +247,7 @@ func (r *replica) facts(b *backend, began time.Time, s *lsn.Sample) policy.Repli
 		if at, ok := p.marks.replayedAt(s.Replay); ok {
 			v.ReplayedAt = at
 		}
-		if p.flush > s.Replay {
-			v.BehindBytes = uint64(p.flush - s.Replay)
-		}
+		v.BehindBytes = r.m.bytesBehind(s.Replay)
 	}
 	return v
 }

@@ -68,6 +68,10 @@ type Config struct {
 	Window  time.Duration
 	MaxWait time.Duration // the longest wait that anybody makes for a replica
 
+	// Bytes says how many bytes of log lie between two positions, of which the second is
+	// larger; 0 where they do not tell. nil: their difference.
+	Bytes func(from, to lsn.LSN) uint64
+
 	// IdleSampleEvery takes SampleEvery's place when for 3 s nothing has called Use or
 	// NextCapture and UnderWay, which may be nil, has said no; not above SampleEvery: it
 	// does not. MaxSampleAge is how old news may be that Rouse does not wait for better.

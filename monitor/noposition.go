@@ -38,9 +38,7 @@ func (r *replica) stated(v *policy.Replica, s *lsn.Sample) {
 	v.ReplayedAt = p.insertAt.Add(-lag)
 	// The position 1 is no write's: whoever must see nothing can be served at once.
 	v.Applied = lsn.Position{History: p.history, LSN: max(p.marks.before(p.insertAt.Add(-r.m.cfg.Window)), 1)}
-	if p.flush > v.Applied.LSN {
-		v.BehindBytes = uint64(p.flush - v.Applied.LSN)
-	}
+	v.BehindBytes = r.m.bytesBehind(v.Applied.LSN)
 }
 
 // before returns what the primary had flushed at t or a little earlier; 0: not known.

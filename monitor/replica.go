@@ -296,9 +296,7 @@ func (r *replica) view() policy.Replica {
 	if r.lineage.verdict == proven && r.lineage.history == p.history && r.known > 0 {
 		v.Applied = lsn.Position{History: p.history, LSN: r.known}
 		v.ReplayedAt = r.replayedAt
-		if p.flush > r.known {
-			v.BehindBytes = uint64(p.flush - r.known)
-		}
+		v.BehindBytes = r.m.bytesBehind(r.known)
 	}
 	return v
 }

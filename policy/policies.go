@@ -70,7 +70,8 @@ func (p maxLag) Judge(q *Query, _ *Snapshot, r *Replica, now time.Time) Reason {
 type maxBytes struct{ n uint64 }
 
 // MaxBytes objects to replicas that have more than n bytes of the primary's log
-// to replay. Stale and AnyReplica lift it.
+// to replay. Stale and AnyReplica lift it. On SQL Server it sees at least how many in
+// the newest virtual log file, and with a marker table none at all: use MaxLag there.
 func MaxBytes(n uint64) Policy { return maxBytes{n} }
 
 func (maxBytes) Name() string { return "max_bytes" }

@@ -84,6 +84,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "The shop is open: http://%s/ says what there is. Ctrl-C ends.\n", listener.Addr())
+	if servers.Double != nil {
+		_, _ = fmt.Fprintln(out, servers.Export())
+	}
 	server := &http.Server{Handler: handler(shop.New(db), page), ReadHeaderTimeout: patience}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

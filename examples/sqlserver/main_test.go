@@ -137,7 +137,8 @@ func TestGuard(t *testing.T) {
 	assert.Len(t, lines, 1, "nothing was placed")
 }
 
-// TestProgram: the first line says what this runs on, and the second where the shop is.
+// TestProgram: the first line says what this runs on, the second where the shop is, and the
+// others how to have the double examined.
 func TestProgram(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
@@ -150,6 +151,8 @@ func TestProgram(t *testing.T) {
 	_, rest, found := strings.Cut(lines.Text(), "http://")
 	require.True(t, found, lines.Text())
 	address, _, _ := strings.Cut(rest, "/")
+	require.True(t, lines.Scan())
+	assert.Contains(t, lines.Text(), "export READSPLIT_PRIMARY='sqlserver://", "what the doctor is told")
 	o := opened{url: "http://" + address}
 	var lists []shop.Line
 	o.ask(t, browser(t), http.MethodGet, "/customers/1/orders", &lists)

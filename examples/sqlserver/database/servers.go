@@ -97,6 +97,16 @@ func (s *Servers) Fill(ctx context.Context, getenv func(string) string, double t
 	return nil
 }
 
+// Export returns what a shell is told for readsplit doctor to examine these servers. The
+// DSNs have passwords in them, which matters where they are no double's.
+func (s *Servers) Export() string {
+	lines := make([]string, len(s.Replicas))
+	for i, r := range s.Replicas {
+		lines[i] = r.Name + "=" + r.DSN
+	}
+	return fmt.Sprintf("export READSPLIT_PRIMARY='%s' READSPLIT_REPLICAS='%s'", s.Primary, strings.Join(lines, "\n"))
+}
+
 // Close ends the double.
 func (s *Servers) Close(ctx context.Context) error {
 	if s.Double == nil {

@@ -88,6 +88,7 @@ func TestMaxLag(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(session(t)).Create(&note{Text: "two"}).Error)
 	require.Equal(t, c.Primary().Name(), until(t, reader, db.DB, policy.ReasonLagging))
+	require.Less(t, db.plugin.Status().Replicas[0].BehindBytes, uint64(1<<20), "bytes of log, not numbers of records")
 }
 
 // Where the login may not see positions it is said once, and a replica is used by what is
@@ -166,6 +167,7 @@ func TestMarker(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
 	require.Equal(t, c.Primary().Name(), until(t, ctx, db.DB, policy.ReasonBehindSession))
+	require.Zero(t, db.plugin.Status().Replicas[0].BehindBytes, "markers are no bytes")
 	require.NoError(t, undo())
 	require.Equal(t, c.Replica(0).Name(), until(t, ctx, db.DB, policy.ReasonCaughtUp))
 	var found int64
