@@ -96,7 +96,7 @@ test: deps fmt
 .PHONY: vet
 vet:
 	go vet $(modules)
-	go vet -tags realsqlserver ./testenv/tdsenv/drivertest/real
+	go vet -tags realsqlserver ./testenv/tdsenv/drivertest/given
 
 .PHONY: fmt
 fmt:
@@ -162,7 +162,7 @@ verify-mutants: deps bin/verify
 # Not in make test: it needs servers that somebody names.
 .PHONY: conformance-sqlserver
 conformance-sqlserver:
-	go test -count=1 -v -tags realsqlserver -run 'TestRealSQLServer' ./testenv/tdsenv/drivertest/real
+	go test -count=1 -v -tags realsqlserver -run 'TestRealSQLServer' ./testenv/tdsenv/drivertest/given
 
 # The cache is this checkout's own: what it remembers of another one, which had the
 # same files, names files that may be gone.

@@ -31,6 +31,7 @@ trap 'exit 130' INT TERM
 # Also for what tests compile themselves.
 export GOFLAGS="${GOFLAGS:-} -race -gcflags=all=-dwarf=false -ldflags=-s"
 GOGC=400 go vet "$@" || exit 1
+GOGC=400 go vet -tags realsqlserver ./testenv/tdsenv/drivertest/given || exit 1 # what only runs on servers that are given
 
 root=$(go list -m -f '{{if eq .Dir "'"$PWD"'"}}{{.Path}}{{end}}' | tr -d '\n')
 GOGC=400 go test -vet=off -c -o "$out/root" . || exit 1

@@ -1,4 +1,4 @@
-package real_test
+package given_test
 
 import (
 	"strings"
@@ -8,16 +8,16 @@ import (
 
 	"github.com/readsplit/readsplit/internal/conformance"
 	"github.com/readsplit/readsplit/testenv/tdsenv"
-	"github.com/readsplit/readsplit/testenv/tdsenv/drivertest/real"
+	"github.com/readsplit/readsplit/testenv/tdsenv/drivertest/given"
 )
 
 // double names the servers of the double as somebody names real ones.
 func double(c *tdsenv.Cluster) map[string]string {
-	env := map[string]string{real.EnvPrimary: c.Listener().DSN(), real.EnvAdminGroup: "ag"}
+	env := map[string]string{given.EnvPrimary: c.Listener().DSN(), given.EnvAdminGroup: "ag"}
 	for _, r := range c.Replicas() {
 		name := "secondary" + strings.TrimPrefix(r.Name(), "SQL")
-		env[real.EnvReplicas] += name + "=" + r.ReadOnlyDSN() + "\n"
-		env[real.EnvAdminReplicas] += name + "=" + r.DSNFor("master") + "\n"
+		env[given.EnvReplicas] += name + "=" + r.ReadOnlyDSN() + "\n"
+		env[given.EnvAdminReplicas] += name + "=" + r.DSNFor("master") + "\n"
 	}
 	return env
 }
@@ -26,7 +26,7 @@ func double(c *tdsenv.Cluster) map[string]string {
 // unproven what nobody can do to a real server.
 func TestAdapter(t *testing.T) {
 	env := double(tdsenv.Start(t, tdsenv.Config{}))
-	b, closeAll, err := real.New(t.Context(), func(name string) string { return env[name] })
+	b, closeAll, err := given.New(t.Context(), func(name string) string { return env[name] })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, closeAll()) })
 	require.Equal(t, []string{"SQL1", "SQL2", "SQL3"}, b.Servers)
@@ -55,26 +55,26 @@ func TestAdapter(t *testing.T) {
 func TestAdapterRefusals(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{})
 	for what, change := range map[string]func(env map[string]string){
-		"are not both set":                  func(env map[string]string) { delete(env, real.EnvPrimary) },
-		"READSPLIT_SQLSERVER_REPLICAS to a": func(env map[string]string) { delete(env, real.EnvReplicas) },
-		"line 1: it is no name=DSN":         func(env map[string]string) { env[real.EnvReplicas] = c.Replica(0).ReadOnlyDSN() },
-		"line 2: the name a is there twice": func(env map[string]string) { env[real.EnvReplicas] = "a=b\na=c" },
+		"are not both set":                  func(env map[string]string) { delete(env, given.EnvPrimary) },
+		"READSPLIT_SQLSERVER_REPLICAS to a": func(env map[string]string) { delete(env, given.EnvReplicas) },
+		"line 1: it is no name=DSN":         func(env map[string]string) { env[given.EnvReplicas] = c.Replica(0).ReadOnlyDSN() },
+		"line 2: the name a is there twice": func(env map[string]string) { env[given.EnvReplicas] = "a=b\na=c" },
 		"is READ_WRITE, and must be READ_ONLY": func(env map[string]string) {
-			env[real.EnvReplicas] = "secondary2=" + c.Primary().ReadOnlyDSN()
+			env[given.EnvReplicas] = "secondary2=" + c.Primary().ReadOnlyDSN()
 		},
-		"the primary (SQL2) is READ_ONLY": func(env map[string]string) { env[real.EnvPrimary] = c.Replica(0).DSN() },
+		"the primary (SQL2) is READ_ONLY": func(env map[string]string) { env[given.EnvPrimary] = c.Replica(0).DSN() },
 		"which another DSN leads to already": func(env map[string]string) {
-			env[real.EnvReplicas] = "a=" + c.Replica(0).ReadOnlyDSN() + "\nb=" + c.Replica(0).ReadOnlyDSN()
+			env[given.EnvReplicas] = "a=" + c.Replica(0).ReadOnlyDSN() + "\nb=" + c.Replica(0).ReadOnlyDSN()
 		},
-		"does not name each replica": func(env map[string]string) { env[real.EnvAdminReplicas] = "x=" + c.Replica(0).DSN() },
-		"is set without":             func(env map[string]string) { delete(env, real.EnvAdminReplicas) },
+		"does not name each replica": func(env map[string]string) { env[given.EnvAdminReplicas] = "x=" + c.Replica(0).DSN() },
+		"is set without":             func(env map[string]string) { delete(env, given.EnvAdminReplicas) },
 		"does not answer": func(env map[string]string) {
-			env[real.EnvPrimary] = strings.Replace(c.Primary().DSN(), c.Password(), "wrong", 1)
+			env[given.EnvPrimary] = strings.Replace(c.Primary().DSN(), c.Password(), "wrong", 1)
 		},
 	} {
 		env := double(c)
 		change(env)
-		_, _, err := real.New(t.Context(), func(name string) string { return env[name] })
+		_, _, err := given.New(t.Context(), func(name string) string { return env[name] })
 		require.ErrorContains(t, err, what)
 		require.NotContains(t, err.Error(), c.Password())
 	}

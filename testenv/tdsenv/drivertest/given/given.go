@@ -1,7 +1,7 @@
-// Package real points the conformance suite at SQL Servers that environment variables name: one
+// Package given points the conformance suite at SQL Servers that environment variables name: one
 // server as a primary, its readable secondaries, and, for who may, their administration. What
 // cannot be done to a real server is left unproven, in a list.
-package real
+package given
 
 import (
 	"context"
