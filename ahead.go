@@ -24,12 +24,12 @@ func (rt *router) ahead(r *register, q *policy.Query, deadline time.Time) bool {
 	if _, _, known := rt.monitor.Captured(c.Capture, c.Insert); known {
 		return false
 	}
-	rt.monitor.Sought()
+	rt.asks.Sought()
 	last := r.lastWrite()
-	if rt.rehearsal != nil || !rt.outruns(c, last, deadline) {
+	if !rt.outruns(c, last, deadline) {
 		return false
 	}
-	rt.monitor.Pursue(c.Capture)
+	rt.asks.Pursue(c.Capture)
 	if last.After(q.LastWrite) {
 		q.LastWrite = last
 	}

@@ -11,7 +11,7 @@ func (s *Session) CatchUp() {
 	for _, rt := range plugins.all() {
 		l := s.ledgerOf(rt)
 		// A capture that begins from now on shows whatever was committed until now.
-		next, h := rt.monitor.NextCapture(), rt.history()
+		next, h := rt.asks.NextCapture(), rt.history()
 		l.claim.update(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) })
 		s.changed.Store(true)
 	}

@@ -21,7 +21,7 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 	for _, q := range plugins.sharing(rt) {
 		// Read after the acknowledgement: a capture that starts from now on
 		// covers the write.
-		next, h := q.monitor.NextCapture(), q.writtenIn(began)
+		next, h := q.asks.NextCapture(), q.writtenIn(began)
 		until := q.stays(now)
 		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(until) }
 		q.process.update(after)
@@ -31,7 +31,7 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		if m.session != nil {
 			m.session.ledgerOf(q).claim.update(after)
 		}
-		q.monitor.Foresee(next)
+		q.asks.Foresee(next)
 	}
 	m.written()
 }
@@ -129,7 +129,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 			q.Unsure = true
 			return time.Time{}
 		}
-		next, h := rt.monitor.NextCapture(), rt.history()
+		next, h := rt.asks.NextCapture(), rt.history()
 		settled := r.update(func(c session.Claim) session.Claim {
 			if c.Unsure.IsZero() || time.Now().Before(c.Unsure) {
 				return c
@@ -195,7 +195,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 // write may have been out of date, and the write lie beyond it. again says that one is
 // still to be captured. A primary that is lost cannot be asked.
 func (rt *router) outlast(r *register, old *session.Claim) (c *session.Claim, again bool) {
-	next, h := rt.monitor.NextCapture(), rt.history()
+	next, h := rt.asks.NextCapture(), rt.history()
 	pos, ok := rt.monitor.CapturedSince(old.Until)
 	if !ok && rt.lost() {
 		return old, false
@@ -234,7 +234,7 @@ func (rt *router) outlast(r *register, old *session.Claim) (c *session.Claim, ag
 
 // rebase replaces a position of another history by a capture of the current one.
 func (rt *router) rebase(r *register, old lsn.Position) {
-	next, h := rt.monitor.NextCapture(), rt.history()
+	next, h := rt.asks.NextCapture(), rt.history()
 	r.update(func(c session.Claim) session.Claim {
 		if c.Position != old {
 			return c // another reader, or another write, was quicker

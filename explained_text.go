@@ -24,6 +24,8 @@ func (h *rehearsal) owed(rt *router) string {
 		return policy.ReasonOtherHistory.Sentence()
 	case q.Pending:
 		return policy.ReasonPositionPending.Sentence()
+	case q.Ahead:
+		return "must see what was written a moment ago, which no replica is likely to have in time"
 	case q.Need.Zero():
 		return "nothing that it must see"
 	}

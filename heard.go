@@ -39,7 +39,7 @@ func (rt *router) hear(pos lsn.Position, genuine bool) {
 		rt.believe(pos)
 		return
 	}
-	next := rt.monitor.NextCapture()
+	next := rt.asks.NextCapture()
 	r := &rt.rumours
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (rt *router) believe(pos lsn.Position) {
 	rt.heard.update(func(c session.Claim) session.Claim {
 		joined, ok := c.Join(pos, 0, now)
 		if !ok {
-			return c.AfterDoubt(rt.monitor.NextCapture(), pos.History) // of before a failover
+			return c.AfterDoubt(rt.asks.NextCapture(), pos.History) // of before a failover
 		}
 		return joined
 	})
@@ -106,7 +106,7 @@ func (rt *router) settleRumours(ctx context.Context, deadline time.Time) (pendin
 			rt.believe(end)
 		case said.pos.History != end.History:
 			// The primary has changed since. What has survived lies before what it has.
-			next := rt.monitor.NextCapture()
+			next := rt.asks.NextCapture()
 			rt.heard.update(func(c session.Claim) session.Claim { return c.AfterDoubt(next, end.History) })
 		case end.Covers(said.pos):
 			rt.believe(said.pos)

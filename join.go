@@ -171,7 +171,7 @@ func (rt *router) accept(s *Session, l *ledger, a arrival) {
 	h := rt.history()
 	// The session sees at least what the primary has now.
 	current := func(everybody bool) {
-		next := rt.monitor.NextCapture()
+		next := rt.asks.NextCapture()
 		doubt(func(c session.Claim) session.Claim { return c.AfterDoubt(next, h) }, everybody)
 	}
 	switch {
@@ -238,7 +238,7 @@ func outcomeOf(t *Token, expired, foreign bool) observe.TokenOutcome {
 
 // joinPosition makes a session see a position of a token.
 func (rt *router) joinPosition(s *Session, l *ledger, pos lsn.Position, now, window time.Time) {
-	next := rt.monitor.NextCapture()
+	next := rt.asks.NextCapture()
 	if rt.monitor.Reached().Covers(pos) {
 		next = 0 // proven already
 	}

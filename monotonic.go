@@ -48,7 +48,7 @@ func (rt *router) shown(m *marks, s *server, generation uint64, decided *sight) 
 	now := time.Now()
 	for _, q := range plugins.sharing(rt) {
 		seen := &m.session.ledgerOf(q).seen
-		capture := q.monitor.NextCapture()
+		capture := q.asks.NextCapture()
 		for {
 			old := seen.Load()
 			next := &sight{capture: capture, insert: s == nil, at: now}
@@ -129,7 +129,7 @@ func (rt *router) demandSeen(ctx context.Context, l *ledger, s *sight, q *query,
 	if ok && pos.History != rt.history() {
 		// The primary has changed since. What was shown may be lost; what the new one
 		// has now is as much as anybody can see.
-		next := &sight{capture: rt.monitor.NextCapture(), insert: true}
+		next := &sight{capture: rt.asks.NextCapture(), insert: true}
 		if !l.seen.CompareAndSwap(s, next) {
 			next = l.seen.Load()
 		}

@@ -77,7 +77,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			continue
 		}
 		if c := r.past().check; err == nil && c != nil && c.server == s {
-			c.capture = rt.monitor.NextCapture()
+			c.capture = rt.asks.NextCapture()
 			if c.reason != 0 {
 				reason = c.reason
 			}
@@ -352,7 +352,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		*seen = s
 		if m.session.open.Load() > 0 {
 			// A transaction on the primary is open, and shows what is not recorded yet.
-			s = &sight{capture: rt.monitor.NextCapture(), insert: true}
+			s = &sight{capture: rt.asks.NextCapture(), insert: true}
 		}
 		switch {
 		case s == nil:
@@ -463,7 +463,7 @@ func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time
 	since := now.Add(-q.AtMost)
 	pos, ok := rt.monitor.CapturedSince(since)
 	if !ok {
-		next := rt.monitor.NextCapture()
+		next := rt.asks.NextCapture()
 		if rt.asks.AwaitCapture(ctx, next, deadline) {
 			pos, _, ok = rt.monitor.Captured(next, false)
 		}

@@ -250,10 +250,11 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	if r = t.again(); r == nil {
 		return nil, 0, true, nil
 	}
-	if t.read && t.router.keepsSnapshot() && t.router.wroteSince(ctx, t.taken) {
+	s, _, reason, err := r.choose(ctx, "", 0)
+	// Asked after the decision, which finds out about writes whose end nobody has seen.
+	if err == nil && s != nil && t.read && t.router.keepsSnapshot() && t.router.owesSince(ctx, t.taken) {
 		return r, policy.ReasonBehindSession, false, nil
 	}
-	s, _, reason, err := r.choose(ctx, "", 0)
 	if refusedByGroup(err) {
 		r.unserved(ctx, reason, err)
 		return r, reason, false, err

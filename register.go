@@ -39,6 +39,11 @@ func (r *register) lastWrite() time.Time {
 	return processStart.Add(time.Duration(n - 1))
 }
 
+// newerThan reports whether what must be seen is more than it was at a time.
+func (r *register) newerThan(t time.Time) bool {
+	return r.lastWrite().After(t) || r.load().At.After(t)
+}
+
 // update replaces the claim by what change makes of it. change may run several
 // times.
 func (r *register) update(change func(c session.Claim) session.Claim) session.Claim {

@@ -53,13 +53,18 @@ const (
 	askedNews                      // whether replicas have caught up meanwhile
 )
 
-// asker are the questions of a decision to servers.
+// asker are the questions of a decision to servers, and what makes the monitor ask them
+// some of its own.
 type asker interface {
 	AwaitCapture(ctx context.Context, n uint64, until time.Time) bool
 	AwaitShown(ctx context.Context, i int, generation uint64, t, until time.Time) (lsn.Position, bool)
 	AwaitNews(ctx context.Context, news <-chan struct{}, until time.Time) bool
 	Want(need lsn.LSN, at, until time.Time)
 	Rouse(ctx context.Context, until time.Time)
+	NextCapture() uint64
+	Sought()
+	Pursue(n uint64)
+	Foresee(n uint64)
 }
 
 // errRehearsalOver is what a handle of a rehearsal gives that is used later. Whoever
@@ -161,3 +166,10 @@ func (m mute) AwaitNews(context.Context, <-chan struct{}, time.Time) bool {
 func (mute) Want(lsn.LSN, time.Time, time.Time) {}
 
 func (m mute) Rouse(context.Context, time.Time) { m.h.asked |= askedNews }
+
+// NextCapture is that of the monitor, which is not awake for it.
+func (m mute) NextCapture() uint64 { return m.rt.monitor.Captures() + 1 }
+
+func (mute) Sought()        {}
+func (mute) Pursue(uint64)  {}
+func (mute) Foresee(uint64) {}

@@ -126,13 +126,14 @@ func (rt *router) optionsFor(opts *sql.TxOptions) *sql.TxOptions {
 // read on, whatever its level: a secondary of SQL Server runs every one as SNAPSHOT.
 func (rt *router) keepsSnapshot() bool { return rt.dialect == sqlclass.SQLServer }
 
-// wroteSince reports whether what a read must see was written after a time.
-func (rt *router) wroteSince(ctx context.Context, t time.Time) bool {
+// owesSince reports whether what a read must see was written, or came with a token,
+// after a time.
+func (rt *router) owesSince(ctx context.Context, t time.Time) bool {
 	m := marksOf(ctx)
 	if m.session == nil {
-		return rt.process.lastWrite().After(t)
+		return rt.process.newerThan(t) || rt.heard.newerThan(t)
 	}
-	return m.session.ledgerOf(rt).claim.lastWrite().After(t) || rt.unscoped.lastWrite().After(t)
+	return m.session.ledgerOf(rt).claim.newerThan(t) || rt.unscoped.newerThan(t)
 }
 
 // judgedThere is judged for SQL Server, which has no catalogue that would have to be

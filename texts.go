@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 
@@ -31,7 +32,7 @@ const (
 // textBucket has the texts whose hash ends alike.
 type textBucket struct {
 	known  [textsEach]atomic.Pointer[textKnown]
-	missed atomic.Uint64 // the hash of the newest that was not there
+	missed atomic.Uint64 // the hash of one that was not there lately; 0: none
 }
 
 // textKnown is never changed.
@@ -70,9 +71,12 @@ func (t *texts) of(text string, version uint64, read func(string) sqlclass.Info)
 		break
 	}
 	info := read(text)
-	if b.missed.Load() == hash {
+	switch missed := b.missed.Load(); {
+	case missed == hash:
 		b.known[place].Store(&textKnown{strings.Clone(text), hash, version, info})
-	} else {
+		b.missed.Store(0)
+	case missed == 0 || rand.Uint64()%2 == 0:
+		// By chance: of texts that come in turn, each would else push out the one before.
 		b.missed.Store(hash)
 	}
 	return info

@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,31 @@ func TestTextsAreBounded(t *testing.T) {
 		}
 	}
 	require.Equal(t, textBuckets*textsEach, places)
+}
+
+// Texts that come in turn do not keep each other from being remembered, where they have a
+// bucket in common.
+func TestTextsInTurn(t *testing.T) {
+	var r reader
+	known := newTexts()
+	var turn []string
+	for i := 0; len(turn) < textsEach; i++ {
+		text := fmt.Sprintf("SELECT * FROM t%d", i)
+		if maphash.String(known.seed, text)%textBuckets == 0 {
+			turn = append(turn, text)
+		}
+	}
+	for range 1000 {
+		for _, text := range turn {
+			known.of(text, 1, r.read)
+		}
+	}
+	before := r.asked
+	require.Less(t, before, 1000)
+	for _, text := range turn {
+		known.of(text, 1, r.read)
+	}
+	require.Equal(t, before, r.asked)
 }
 
 func TestTextsConcurrently(t *testing.T) {
