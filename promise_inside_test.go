@@ -58,6 +58,7 @@ func TestStraysDuringElections(t *testing.T) {
 		Replicas:    []monitor.Target{{Name: "promoted", Source: invented{always(1)}}},
 		SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 	})
+	rt.asks = rt.monitor
 	rt.monitor.Start()
 	f := &follower{of: rt, target: newTarget(-1), conns: make(map[*heldConn]lsn.Server), said: make(map[string]bool), promote: make(map[placed]time.Time)}
 	rt.follow = f
@@ -107,6 +108,7 @@ func TestStraysAreOfTheirRouter(t *testing.T) {
 			SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 		})}
 		rt.plugin = &Plugin{main: rt, db: &gorm.DB{Config: &gorm.Config{Logger: logger.Discard}}}
+		rt.asks = rt.monitor
 		rt.monitor.Start()
 		t.Cleanup(rt.monitor.Close)
 		return rt
@@ -137,6 +139,7 @@ func TestConcurrentReadsDoNotForgetWhatWasShown(t *testing.T) {
 		Primary:     monitor.Target{Name: primaryName, Source: invented{always(1)}},
 		SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 	})
+	rt.asks = rt.monitor
 	rt.monitor.Start()
 	defer rt.monitor.Close()
 	m := &marks{session: NewSession()}

@@ -53,6 +53,7 @@ func TestTokenOfTwoHistoriesIsUnsure(t *testing.T) {
 		Primary:     monitor.Target{Name: primaryName, Source: invented{always(1)}},
 		SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 	})
+	rt.asks = rt.monitor
 	rt.monitor.Start()
 	defer rt.monitor.Close()
 	require.False(t, rt.history().Zero())
@@ -102,6 +103,7 @@ func TestPositionOfAPrimaryThatWasNotReachedYet(t *testing.T) {
 			Primary:     monitor.Target{Name: primaryName, Source: invented{always(1)}},
 			SampleEvery: 50 * time.Millisecond, SampleTimeout: time.Second, MaxLag: time.Second, MaxWait: time.Millisecond,
 		})
+		rt.asks = rt.monitor
 		if start {
 			rt.monitor.Start()
 			t.Cleanup(rt.monitor.Close)
