@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/monitor"
@@ -32,6 +33,10 @@ func sluggish(t *testing.T, options ...dbOption) *testDB {
 			}
 		}
 		return true
+	})
+	eventually(t, "both to have what was written", func() bool { // asked of nobody, so that nothing is measured
+		s := explained(t, nobody(), d.DB, func(tx *gorm.DB) *gorm.DB { return tx.Raw(whoSQL).Scan(new(string)) })
+		return len(s) == 1 && len(s[0].Servers) == 2 && s[0].Replica() && len(s[0].Before) == 0
 	})
 	return d
 }
