@@ -12,8 +12,8 @@
 # race detector and without. Nobody debugs the binaries, and a compiler that collects its
 # garbage less often is quicker: without symbols and with GOGC=400 it takes a third less.
 #
-# Then it is `go test` of each, four at a time, since half of what they do is to wait for
-# servers, and the output of each comes when it is done. `go test -p` would do, but for the
+# Then it is `go test` of each, three at a time, which keeps two processors busy and no
+# server waiting long for one, and the output of each comes when it is done. `go test -p` would do, but for the
 # root package: its tests take as long as all the others together, and so it is compiled
 # once and run in five parts, the last of which is what is in no other.
 set -u
@@ -47,7 +47,7 @@ GOGC=400 go test -vet=off -c -o "$out/root" . || exit 1
 
 # A part ends with a line like those of go test.
 # shellcheck disable=SC2016 # the inner shell expands them
-root=$root xargs -P 4 -L 1 sh -c '
+root=$root xargs -P 3 -L 1 sh -c '
 	file=$(mktemp "$0/XXXXXX")
 	began=$(date +%s)
 	case $1 in
