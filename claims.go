@@ -215,18 +215,15 @@ func (rt *router) outlast(r *register, old *session.Claim) (c *session.Claim, ag
 		return c
 	}
 	settled := r.update(func(now session.Claim) session.Claim {
-		again = false
 		if now.Capture != 0 || now.Position != old.Position || !now.Until.Equal(old.Until) {
 			return now // another write, or another reader, was quicker
 		}
-		again = !ok
 		return after(now)
 	})
-	if again {
-		return &settled, true
-	}
 	if !ok {
-		return old, false
+		// Also where another was quicker: old lies before the write, it may be, and must
+		// not be what a read goes by.
+		return &settled, true
 	}
 	known := after(*old)
 	return &known, false

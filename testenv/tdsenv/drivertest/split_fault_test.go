@@ -248,7 +248,7 @@ func TestMarkerGivenOutTwice(t *testing.T) {
 // its position then does not hold the write, and another is taken after the window.
 func TestViewOutOfDateWithinTheWindow(t *testing.T) {
 	c := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
-	db := split(t, c, nil)
+	db := split(t, c, func(cfg *readsplit.Config) { cfg.StickyWindow = 4 * time.Second }) // long enough for a late goroutine
 	until(t, session(t), db.DB, policy.ReasonCaughtUp)
 	_, err := c.Replica(0).PauseRedo(limit(t))
 	require.NoError(t, err)
@@ -257,16 +257,18 @@ func TestViewOutOfDateWithinTheWindow(t *testing.T) {
 	ctx := session(t)
 	n := note{Text: "mine"}
 	require.NoError(t, db.WithContext(ctx).Create(&n).Error)
-	began := time.Now()
-	time.Sleep(window/2 - time.Since(began))
+	captures := db.plugin.Status().Captures
+	require.Eventually(t, func() bool { return db.plugin.Status().Captures >= captures+2 }, 30*time.Second, time.Millisecond,
+		"one that began after the write, and was answered with what is out of date")
 	require.NoError(t, undo())
-	for time.Since(began) < 3*window {
+	require.Eventually(t, func() bool {
 		var found int64
 		tx := db.WithContext(ctx).Model(&note{}).Where("id = ?", n.ID).Count(&found)
 		require.NoError(t, tx.Error)
 		d, _ := readsplit.DecisionOf(tx)
 		require.EqualValues(t, 1, found, "%v", d)
-	}
+		return d.Reason == policy.ReasonBehindSession
+	}, 30*time.Second, time.Millisecond, "the window to be over")
 }
 
 // One name for several secondaries: the window alone, whether that was said or not.
