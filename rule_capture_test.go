@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/testenv"
@@ -83,35 +84,39 @@ func TestR01WritersShareCaptures(t *testing.T) {
 		const writers, writes = 64, 12
 		var all sync.WaitGroup
 		var missing, onReplica atomic.Int64
-		for id := range writers {
-			all.Go(func() {
-				ctx := readsplit.WithSession(context.Background(), readsplit.NewSession())
-				db := d.WithContext(ctx)
-				for n := range writes {
-					if !assert.NoError(t, db.Exec("UPDATE counters SET n = ? WHERE id = ?", n, id).Error) {
-						return
-					}
-					var row struct {
-						N      int
-						Server string
-					}
-					if !assert.NoError(t, db.Raw("SELECT n, current_setting('cluster_name') AS server FROM counters WHERE id = ?", id).Scan(&row).Error) {
-						return
-					}
-					if row.N != n {
-						missing.Add(1)
-					}
-					if row.Server != "primary" {
-						onReplica.Add(1)
-					}
+		sessions := make([]context.Context, writers)
+		for id := range sessions {
+			sessions[id] = readsplit.WithSession(context.Background(), readsplit.NewSession())
+		}
+		each := func(do func(id int, db *gorm.DB)) {
+			for id, ctx := range sessions {
+				all.Go(func() { do(id, d.WithContext(ctx)) })
+			}
+			all.Wait()
+		}
+		// All write, and then all read: on a busy machine one after the other would.
+		for n := range writes {
+			each(func(id int, db *gorm.DB) {
+				assert.NoError(t, db.Exec("UPDATE counters SET n = ? WHERE id = ?", n, id).Error)
+			})
+			each(func(id int, db *gorm.DB) {
+				var row struct {
+					N      int
+					Server string
+				}
+				assert.NoError(t, db.Raw("SELECT n, current_setting('cluster_name') AS server FROM counters WHERE id = ?", id).Scan(&row).Error)
+				if row.N != n {
+					missing.Add(1)
+				}
+				if row.Server != "primary" {
+					onReplica.Add(1)
 				}
 			})
 		}
-		all.Wait()
 		assert.Zero(t, missing.Load())
 		asked := logged(t, c.Primary(), beginning)[before:]
 		require.NotEmpty(t, asked, "somebody must have asked, or this proves nothing")
-		assert.Less(t, len(asked), writers*writes*19/20, "%d reads right after a write must share", writers*writes)
+		assert.Less(t, len(asked), writers*writes/4, "%d reads right after a write must share", writers*writes)
 		span := asked[len(asked)-1].ended - asked[0].began
 		assert.LessOrEqual(t, len(asked), int(span/time.Millisecond)+2, "more than 1,000 a second")
 		for i := 1; i < len(asked); i++ {
