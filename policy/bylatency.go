@@ -29,63 +29,64 @@ const choices = 3
 func (byLatency) Name() string { return "latency" }
 
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	c = c[:min(len(c), MaxCandidates)]
-	var drawn order
-	n := draw(q, c, &drawn)
-	best := &c[drawn[0]]
-	takes, than, first := cost(best), margin, drawn[0]
-	for _, i := range drawn[1:n] {
-		if of := cost(&c[i]); sooner(of, takes*than, &c[i], best) {
-			best, takes, than, first = &c[i], of, 1, i
-		}
-	}
-	return int(first)
-}
-
-// order is an order of candidates: their places in what was offered. Candidates
-// themselves are not moved about, since each is several words that were just written.
-type order [MaxCandidates]uint8
-
-// draw brings as many different candidates as there are choices to the front of drawn,
-// each drawn in proportion to its weight among those that are left, and returns how many
-// they are.
-func draw(q *Query, c []Candidate, drawn *order) (n int) {
-	for i := range c {
-		drawn[i] = uint8(i)
-	}
-	n = min(choices, len(c))
+	// A shuffle that moves no candidate: from says which places were exchanged with the first.
+	var from [choices]int
 	sum, random := total(c), q.Random
-	even := sum == uint64(len(c))     // all weights are 1
-	for i := range min(n, len(c)-1) { // the last one that is left is drawn by itself
+	even := sum == uint64(len(c)) // all weights are 1
+	best, than := 0, uint64(0)
+	for i := range min(choices, len(c)) {
 		// What the product leaves is as random as what went in.
 		x, rest := bits.Mul64(random, sum)
 		random = rest
-		j := i + int(x)
-		if !even {
-			for j = i; j < len(c)-1; j++ {
-				w := c[drawn[j]].Weight()
-				if x < w {
-					break
-				}
-				x -= w
-			}
+		if from[i] = i + int(x); !even {
+			from[i] = ownerFrom(c, &from, i, x)
 		}
-		drawn[i], drawn[j] = drawn[j], drawn[i]
-		sum -= c[drawn[i]].Weight()
+		drawn := stands(&from, i, from[i])
+		sum -= c[drawn].Weight()
+		of := cost(&c[drawn])
+		if i == 0 {
+			best, than = drawn, math.Float64bits(of*margin)
+			continue
+		}
+		takes := math.Float64bits(of)
+		if takes == than && quieter(c, drawn, best) { // nothing is known of either
+			best = drawn
+		}
+		if takes < than {
+			best = drawn
+		}
+		than = min(than, takes)
 	}
-	return n
+	return best
+}
+
+// ownerFrom returns the place from i on whose candidate unit x of the weights belongs to.
+func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
+	for place := i; place < len(c)-1; place++ {
+		w := c[stands(from, i, place)].Weight()
+		if x < w {
+			return place
+		}
+		x -= w
+	}
+	return len(c) - 1
+}
+
+// stands returns who stands at a place once the first i have been exchanged with those
+// that stood at from. Nobody could predict a branch on that.
+func stands(from *[choices]int, i, place int) int {
+	for k := i - 1; k >= 0; k-- {
+		moved := 0
+		if from[k] == place {
+			moved = -1
+		}
+		place ^= (place ^ k) & moved
+	}
+	return place
 }
 
 // margin is how much less another one must cost than the first.
 const margin = 0.75
-
-// sooner reports whether a read is over sooner on a, of that cost, than b allows.
-func sooner(of, than float64, a, b *Candidate) bool {
-	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
-		return lighter(inFlight(a), a.Weight(), inFlight(b), b.Weight()) < 0 // nothing is known of either
-	}
-	return of < than
-}
 
 // cost is nothing where an idle candidate has still to be measured, and infinite where
 // another read finds that out already.
@@ -101,4 +102,9 @@ func cost(c *Candidate) float64 {
 		return math.Inf(1)
 	}
 	return 0
+}
+
+// quieter reports whether candidate i has less to do for its weight than candidate j.
+func quieter(c []Candidate, i, j int) bool {
+	return lighter(inFlight(&c[i]), c[i].Weight(), inFlight(&c[j]), c[j].Weight()) < 0
 }
