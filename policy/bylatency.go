@@ -43,6 +43,9 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 		}
 		drawn := stands(&from, i, from[i])
 		sum -= c[drawn].Weight()
+		if c[drawn].unasked != nil {
+			c[drawn].latency()
+		}
 		of := cost(&c[drawn])
 		if i == 0 {
 			best, than = drawn, math.Float64bits(of*margin)
