@@ -74,18 +74,18 @@ func (rt *router) historyNow() *lsn.History {
 	return kept
 }
 
-// demand adds what the reads of m must see to q. It waits, at most until
-// deadline, for a position that is still to be captured.
-func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
+// demand adds what the reads of m must see to q. It waits, as long as p has, for a
+// position that is still to be captured.
+func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *patience) (at time.Time) {
 	rt.sweepOpen(q, m)
 	if q.Mode == policy.AnyReplica {
 		return time.Time{}
 	}
 	if m.session == nil {
-		if q.Mode != policy.Stale && !rt.ahead(&rt.process, q, deadline) {
-			at = rt.claimed(ctx, &rt.process, true, q, deadline)
-			q.Pending = rt.settleRumours(ctx, deadline) || q.Pending
-			if t := rt.claimed(ctx, &rt.heard, true, q, deadline); t.After(at) {
+		if q.Mode != policy.Stale && !rt.ahead(&rt.process, q, p) {
+			at = rt.claimed(ctx, &rt.process, true, q, p)
+			q.Pending = rt.settleRumours(ctx, p) || q.Pending
+			if t := rt.claimed(ctx, &rt.heard, true, q, p); t.After(at) {
 				at = t
 			}
 		}
@@ -95,15 +95,15 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 	if l.accepted.Load() < m.session.joined.Load() {
 		rt.acceptTokens(m.session, l)
 	}
-	if rt.ahead(&l.claim, q, deadline) {
+	if rt.ahead(&l.claim, q, p) {
 		return time.Time{}
 	}
-	at = rt.claimed(ctx, &l.claim, false, q, deadline)
+	at = rt.claimed(ctx, &l.claim, false, q, p)
 	if q.Unsure || q.Foreign {
 		m.session.changed.Store(true) // whoever has its token should know
 	}
-	if q.Mode != policy.Stale && !rt.ahead(&rt.unscoped, q, deadline) {
-		if t := rt.claimed(ctx, &rt.unscoped, true, q, deadline); t.After(at) {
+	if q.Mode != policy.Stale && !rt.ahead(&rt.unscoped, q, p) {
+		if t := rt.claimed(ctx, &rt.unscoped, true, q, p); t.After(at) {
 			at = t
 		}
 	}
@@ -112,12 +112,14 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 
 // claimed adds one register's claim to q and returns when the primary was known
 // to have the position.
-func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
+func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, p *patience) time.Time {
 	c := r.load()
-	if t := r.lastWrite(); t.After(q.LastWrite) {
-		q.LastWrite = t
+	if r.written() {
+		if t := r.lastWrite(); t.After(q.LastWrite) {
+			q.LastWrite = t
+		}
 	}
-	if c.Empty() {
+	if asksNothing(c) {
 		return time.Time{}
 	}
 	if !c.Until.IsZero() && time.Now().Before(c.Until) {
@@ -139,7 +141,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		c = &settled
 	}
 	if c.Capture != 0 {
-		settled, ok := rt.settle(ctx, r, c, q, deadline)
+		settled, ok := rt.settle(ctx, r, c, q, p)
 		if !ok {
 			// A dead primary cannot be asked. What is shared by the whole process
 			// must not bind those who never wrote for longer than the window.
@@ -155,7 +157,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		c = settled
 	}
 	if c.Verify != 0 {
-		if c = rt.verify(ctx, r, c, q, deadline); c.Verify != 0 {
+		if c = rt.verify(ctx, r, c, q, p); c.Verify != 0 {
 			q.Pending = true
 			return time.Time{}
 		}
@@ -170,7 +172,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	if !c.Until.IsZero() {
 		var again bool
 		if c, again = rt.outlast(r, c); again {
-			return rt.claimed(ctx, r, shared, q, deadline)
+			return rt.claimed(ctx, r, shared, q, p)
 		}
 	}
 	if h := rt.history(); !h.Zero() && h != c.Position.History {
@@ -178,7 +180,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 			// Written long ago: a restart of the primary must not send everybody
 			// there. Whatever has survived of it lies before a capture of now.
 			rt.rebase(r, c.Position)
-			return rt.claimed(ctx, r, shared, q, deadline)
+			return rt.claimed(ctx, r, shared, q, p)
 		}
 		rt.otherHistory(r, c.Position.History)
 		q.Foreign = true
@@ -244,10 +246,10 @@ func (rt *router) rebase(r *register, old lsn.Position) {
 func (rt *router) lost() bool { return rt.monitor.Snapshot().Primary.Lost }
 
 // settle replaces the number of a capture by the position that it found.
-func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
+func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, p *patience) (*session.Claim, bool) {
 	pos, at, ok := rt.monitor.Captured(c.Capture, c.Insert)
 	if !ok {
-		if !rt.awaitCapture(ctx, c.Capture, q, deadline) {
+		if !rt.awaitCapture(ctx, c.Capture, q, p) {
 			return nil, false
 		}
 		if pos, at, ok = rt.monitor.Captured(c.Capture, c.Insert); !ok {
@@ -301,9 +303,9 @@ func (rt *router) otherHistory(r *register, old lsn.History) {
 // verify compares a position that came from outside with an insert position
 // that was captured after it came. Further than that no write of this history
 // can be.
-func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) *session.Claim {
+func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, q *policy.Query, p *patience) *session.Claim {
 	pos, _, ok := rt.monitor.Captured(c.Verify, true)
-	if !ok && rt.awaitCapture(ctx, c.Verify, q, deadline) {
+	if !ok && rt.awaitCapture(ctx, c.Verify, q, p) {
 		pos, _, ok = rt.monitor.Captured(c.Verify, true)
 	}
 	if !ok {

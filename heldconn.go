@@ -7,6 +7,7 @@ import (
 	"net"
 	"reflect"
 	"sync/atomic"
+	"time"
 )
 
 // heldConn is a driver connection that was taken out of another pool. It passes
@@ -209,8 +210,15 @@ func (h *heldConn) IsValid() bool {
 
 // CheckNamedValue implements driver.NamedValueChecker.
 func (h *heldConn) CheckNamedValue(v *driver.NamedValue) error {
-	if h.checker == nil {
-		return driver.ErrSkip
+	if h.checker != nil {
+		return h.checker.CheckNamedValue(v)
 	}
-	return h.checker.CheckNamedValue(v)
+	switch x := v.Value.(type) {
+	case nil, int64, string, bool, float64, []byte, time.Time:
+		return nil // as database/sql would find out on a longer way
+	case int:
+		v.Value = int64(x)
+		return nil
+	}
+	return driver.ErrSkip
 }

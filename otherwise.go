@@ -142,9 +142,9 @@ func (r *route) enter(q *policy.Query, m *marks, parent *route) {
 
 // toldBy records what the answer of a replica has shown to the read's session. One that
 // is fed by logical replication shows nothing that could be compared.
-func (r *route) toldBy(ctx context.Context, s *server, generation uint64, err error) {
+func (r *route) toldBy(m *marks, s *server, generation uint64, err error) {
 	if !s.logical {
-		r.router.told(marksOf(ctx), s, generation, r.sight, err)
+		r.router.told(m, s, generation, r.sight, err)
 	}
 }
 

@@ -21,6 +21,12 @@ type register struct {
 
 var noClaim = &session.Claim{}
 
+// asksNothing is Claim.Empty, which copies the claim to ask it: two hundred bytes, for
+// each of the registers that a read looks at.
+func asksNothing(c *session.Claim) bool {
+	return c.Capture == 0 && c.Unsure.IsZero() && c.Position.Zero()
+}
+
 // load returns the claim. Its LastWrite is that of some write; lastWrite knows the
 // newest.
 func (r *register) load() *session.Claim {
@@ -29,6 +35,9 @@ func (r *register) load() *session.Claim {
 	}
 	return noClaim
 }
+
+// written reports whether something was written.
+func (r *register) written() bool { return r.last.Load() != 0 }
 
 // lastWrite is when something was written last; zero: never.
 func (r *register) lastWrite() time.Time {

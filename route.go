@@ -433,7 +433,7 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
 		// And behind a name of several servers nobody would check it.
-		if s, _, _, err := r.choose(context.Background(), "", 0); err != nil || s != nil && !s.balanced() {
+		if s, _, _, err := r.choose(context.Background(), noMarks, "", 0); err != nil || s != nil && !s.balanced() {
 			return s.poolOf(r.pooled()), err
 		}
 	}

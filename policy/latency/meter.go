@@ -82,7 +82,11 @@ func (m *Meter) Abandoned(now, took time.Duration, inFlight int64) {
 }
 
 func (m *Meter) observe(now, took time.Duration, inFlight int64, moves float64) {
-	m.each.observe(now, took/time.Duration(max(inFlight, 1)), moves)
+	each := took
+	if inFlight > 1 { // to divide takes as long as all the rest
+		each /= time.Duration(inFlight)
+	}
+	m.each.observe(now, each, moves)
 	m.whole.observe(now, took, moves)
 }
 
