@@ -77,7 +77,9 @@ func (rt *router) historyNow() *lsn.History {
 // demand adds what the reads of m must see to q. It waits, as long as p has, for a
 // position that is still to be captured.
 func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *patience) (at time.Time) {
-	rt.sweepOpen(q, m)
+	if rt.openRows.n.Load() != 0 || rt.foreign.n.Load() != 0 || !plugins.alone(rt) {
+		rt.sweepOpen(q, m)
+	}
 	if q.Mode == policy.AnyReplica {
 		return time.Time{}
 	}
@@ -122,6 +124,24 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	if asksNothing(c) {
 		return time.Time{}
 	}
+	if h := rt.history(); asksPosition(c) && (h == c.Position.History || h.Zero()) { // as most do
+		return needs(q, c)
+	}
+	return rt.claimedAfter(ctx, r, c, shared, q, p)
+}
+
+// needs makes q need the position of a claim, and returns when the primary was known to
+// have it.
+func needs(q *policy.Query, c *session.Claim) time.Time {
+	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
+		q.Need = c.Position
+	}
+	return c.At
+}
+
+// claimedAfter is claimed of a claim that says more than a position, which has to be found
+// out, or to be waited for, first.
+func (rt *router) claimedAfter(ctx context.Context, r *register, c *session.Claim, shared bool, q *policy.Query, p *patience) time.Time {
 	if !c.Until.IsZero() && time.Now().Before(c.Until) {
 		q.Sticky = true
 		return time.Time{}
@@ -186,10 +206,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		q.Foreign = true
 		return time.Time{}
 	}
-	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
-		q.Need = c.Position
-	}
-	return c.At
+	return needs(q, c)
 }
 
 // outlast replaces the position of a write whose window is over by one that was captured

@@ -218,37 +218,64 @@ func (r *route) choose(ctx context.Context, m *marks, text string, forced policy
 	if rt.closed.Load() {
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
-	group := r.classed(ctx, text, m)
-	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
-		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
-	}
 	ticket := rt.ticket.Add(1) // before there is much to be written, which it would wait for
 	q := queries.Get().(*query)
 	defer queries.Put(q)
 	// Cleared and then set: a composed one would be made on the stack and copied, each time
 	// with all that it leaves empty.
 	*q = query{}
-	q.Statement, q.Mode, q.PreferPrimary = policy.Read, r.mode(m), rt.cfg.Default == PreferPrimary
-	q.AtMost, q.Group, q.Zone = m.atMost, group, rt.cfg.Zone
+	q.Statement, q.PreferPrimary, q.Zone = policy.Read, rt.cfg.Default == PreferPrimary, rt.cfg.Zone
 	q.Random, q.Ticket = rand.Uint64(), ticket
-	if r.detour != nil {
-		q.Exclude, q.Failed = r.detour.exclude, r.detour.failedOn
-	}
+	q.Monotonic = rt.monotonic(m)
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()
 		q.Held = rt.heldAt(m.request.held.Load())
 	}
 	m.session.wishes(&q.Query)
-	parent := r.parent
-	if parent != nil && parent.router != rt {
-		parent = nil // of tables that live elsewhere
-	}
-	r.enter(&q.Query, m, parent)
-	q.Withheld = rt.plugin.withheld(q.Random, parent)
-	if parent != nil && parent.ran && parent.at == nil {
-		return nil, 0, policy.ReasonParent, nil
+	parent, ordinary := r.parent, r.ordinary(m)
+	if !ordinary {
+		if parent != nil && parent.router != rt {
+			parent = nil // of tables that live elsewhere
+		}
+		if err := r.describe(ctx, m, text, q, parent); err != nil {
+			return nil, 0, 0, err
+		}
+		if parent != nil && parent.ran && parent.at == nil {
+			return nil, 0, policy.ReasonParent, nil
+		}
 	}
 	snap, err := rt.decide(ctx, m, q, parent, &r.sight)
+	if !ordinary || err != nil || q.decision.Target != policy.ToReplica || q.Waited > 0 || q.Spent > 0 || rt.rehearsal != nil || !rt.conflicts.Empty() {
+		return r.follow(m, text, q, snap, parent, err)
+	}
+	return r.to(m, q, snap)
+}
+
+// ordinary reports whether nothing is asked of a read under m that most reads do not ask,
+// and nobody keeps it from a replica.
+func (r *route) ordinary(m *marks) bool {
+	return r.parent == nil && r.detour == nil && r.wish == nil && r.class == nil &&
+		m.mode == policy.Normal && m.atMost == 0 && m.group == "" && r.router.plugin.undirected()
+}
+
+// describe adds to q what is asked of a read that is not an ordinary one.
+func (r *route) describe(ctx context.Context, m *marks, text string, q *query, parent *route) error {
+	rt := r.router
+	group := r.classed(ctx, text, m)
+	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
+		return fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
+	}
+	q.Mode, q.AtMost, q.Group = r.mode(m), m.atMost, group
+	q.Exclude, q.Failed = r.past().exclude, r.past().failedOn
+	r.enter(&q.Query, parent)
+	q.Withheld = rt.plugin.withheld(q.Random, parent)
+	return nil
+}
+
+// follow is what becomes of a decision: what operators, groups and conflicts with replay
+// have to say about it.
+func (r *route) follow(m *marks, text string, q *query, snap *policy.Snapshot, parent *route, err error) (*server, uint64, policy.Reason, error) {
+	rt := r.router
 	if waited := max(q.Waited, q.Spent); waited > 0 || r.detour != nil {
 		r.strays().waited = waited
 	}
@@ -260,9 +287,7 @@ func (r *route) choose(ctx context.Context, m *marks, text string, forced policy
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	if r.detour != nil || !rt.conflicts.Empty() {
-		*d = r.aside(text, q, *d, snap)
-	}
+	*d = r.aside(text, q, *d, snap)
 	switch {
 	case shadowed:
 		rt.shadow(q, snap, *d)
@@ -285,6 +310,12 @@ func (r *route) choose(ctx context.Context, m *marks, text string, forced policy
 		hold(m, rt.heldPrimary)
 		return nil, 0, r.unfitReason(d.Reason), nil
 	}
+	return r.to(m, q, snap)
+}
+
+// to is where a read goes that was decided for a replica.
+func (r *route) to(m *marks, q *query, snap *policy.Snapshot) (*server, uint64, policy.Reason, error) {
+	rt, d := r.router, &q.decision
 	at, news := rt.replicas()[d.Replica], &snap.Replicas[d.Replica]
 	if news.Balanced {
 		r.checks(at, q)
@@ -349,8 +380,7 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			rt.asks.Rouse(ctx, q.until())
 		}
 		q.at = rt.demand(ctx, m, &q.Query, &q.patience)
-		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending && !q.Ahead {
+		if q.AtMost > 0 {
 			rt.demandRecent(ctx, q)
 		}
 	}
@@ -358,7 +388,14 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 	if parent != nil && parent.at == nil {
 		parent = nil
 	}
-	if m.session != nil && q.Mode != policy.AnyReplica && rt.monotonic(m) {
+	if parent == nil && (m.session == nil || !rt.monotonic(m)) {
+		q.NeedAt = q.at
+		if rt.rule(q, snap, now); q.decision.Target == policy.ToReplica {
+			return snap, nil
+		}
+		return rt.decided(ctx, q, snap, now, nil, true)
+	}
+	if q.Mode != policy.AnyReplica && rt.monotonic(m) {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
 		*seen = s
@@ -389,18 +426,26 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 			snap, now = rt.look(q)
 		}
 	}
+	return rt.decided(ctx, q, snap, now, parent, false)
+}
+
+// decided asks the policies again and again, as long as they say that waiting helps. ruled
+// says that they were asked by snap, and have not said a replica.
+func (rt *router) decided(ctx context.Context, q *query, snap *policy.Snapshot, now time.Time, parent *route, ruled bool) (*policy.Snapshot, error) {
+	d := &q.decision
 	refreshed := false
-	for {
-		q.Only = 0
-		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
-			// A child is read where its parent was. On another replica, and on one that
-			// came back in an older state, it might not see what its parent has seen: an
-			// order without its lines.
-			q.Only = parent.at.index + 1
+	for ; ; ruled = false {
+		if !ruled {
+			q.Only = 0
+			if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
+				// A child is read where its parent was. On another replica, and on one that
+				// came back in an older state, it might not see what its parent has seen: an
+				// order without its lines.
+				q.Only = parent.at.index + 1
+			}
+			q.NeedAt = q.at
+			rt.rule(q, snap, now)
 		}
-		q.NeedAt = q.at
-		rt.rule(q, snap, now)
-		d := &q.decision
 		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
 			*d = policy.Decision{Reason: policy.ReasonParent}
@@ -487,9 +532,12 @@ func (rt *router) needsClaims(q *query) bool {
 	return !q.PreferPrimary || q.Mode != policy.Normal || q.AtMost > 0 || q.Group != ""
 }
 
-// demandRecent makes q need a position that the primary had at most AtMost ago,
-// because between two samples nothing younger than the sample is proven.
+// demandRecent makes q need a position that the primary had at most AtMost ago, where
+// that is so little that between two samples nothing so young is proven.
 func (rt *router) demandRecent(ctx context.Context, q *query) {
+	if q.Mode == policy.Stale || q.Mode == policy.AnyReplica || q.AtMost >= 2*rt.cfg.SampleEvery || q.Pending || q.Ahead {
+		return
+	}
 	now, deadline := q.since(), q.until()
 	since := now.Add(-q.AtMost)
 	pos, ok := rt.monitor.CapturedSince(since)

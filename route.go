@@ -149,7 +149,13 @@ func (r *route) next() *route {
 // end ends the statement. The handle keeps the route, but not what the statement
 // held.
 func (r *route) end() {
-	r.parent, r.stmt, r.rows, r.effect = nil, nil, nil, effect{}
+	r.stmt, r.rows = nil, nil
+	if r.parent != nil {
+		r.parent = nil
+	}
+	if r.effect.began != nil {
+		r.effect = effect{}
+	}
 	if r.detour != nil {
 		r.detour.before = before{}
 	}
@@ -164,27 +170,36 @@ const mostUnrun = 5
 // been run: GORM's store of prepared statements closes those that are in use when
 // it is reset, and a server refuses to read by a plan from before a change of the
 // schema. attempt is given the text to use.
-func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) (err error) {
-	// A replica's own statements see to their text by themselves.
-	planned := read && s == nil && r.prepared != nil && r.router.prepared == nil
+func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) error {
+	if s == nil && r.prepared != nil && r.router.prepared == nil {
+		return r.unrunStored(query, read, attempt)
+	}
+	err := attempt(query) // a replica's own statements see to their text by themselves
+	for n := 1; err != nil && n < mostUnrun && read && retry.OfRead(err).Cause == retry.CauseStalePlan; n++ {
+		r.router.counters.retried(retry.CauseStalePlan)
+		err = attempt(query)
+	}
+	return err
+}
+
+// unrunStored is unrun by GORM's store.
+func (r *route) unrunStored(query string, read bool, attempt func(text string) error) (err error) {
+	plans := &r.router.plugin.main.plans
 	for range mostUnrun {
 		text, n := query, uint64(0)
-		if planned {
-			text, n = r.router.plugin.main.plans.text(query)
+		if read {
+			text, n = plans.text(query)
 		}
 		err = attempt(text)
 		switch {
 		case err == nil:
 			return nil
-		case s == nil && r.prepared != nil && r.router.prepared == nil && (err.Error() == "sql: statement is closed" ||
-			r.router.closed.Load() && err.Error() == "sql: database is closed"):
+		case err.Error() == "sql: statement is closed" || r.router.closed.Load() && err.Error() == "sql: database is closed":
 			r.prepared.Stmts.Delete(text)
 		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
 			r.router.counters.retried(retry.CauseStalePlan)
-			if planned {
-				r.prepared.Stmts.Delete(text)
-				r.router.plugin.main.plans.stale(n)
-			}
+			r.prepared.Stmts.Delete(text)
+			plans.stale(n)
 		default:
 			return err
 		}
@@ -244,7 +259,9 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	r = r.next()
 	sessionless(ctx)
 	info := r.router.classify(query)
-	r.rows, r.wrote = nil, false
+	if r.rows != nil || r.wrote {
+		r.rows, r.wrote = nil, false
+	}
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
@@ -255,7 +272,9 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
 		err = r.read(ctx, query, run, func() { _ = rows.Close() })
-		r.keep(rows)
+		if r.detour != nil {
+			r.keep(rows)
+		}
 	} else {
 		r.toPrimary(ctx, info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
