@@ -85,7 +85,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
-				if !r.begins { // a slow server is quick to begin a transaction
+				if ran.took > 0 && !r.begins { // a slow server is quick to begin a transaction
 					s.meterFor(r.pooled()).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
 				r.toldBy(m, s, generation, nil)
@@ -127,12 +127,18 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class) (ran pace, err error) {
+// Of one that succeeds it says how long it took where that is due, or always.
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class, always bool) (ran pace, err error) {
 	meter := s.meterFor(of)
 	ran.inFlight = meter.Begin(began)
+	timed := always || meter.Due(began)
+	over := false
 	defer func() {
-		now := sinceStart()
-		ran.took = now - began
+		now := began // it cannot have been later
+		if timed || err != nil || !over {
+			now = sinceStart()
+			ran.took = now - began
+		}
 		meter.End(now)
 		if trial {
 			s.trial.Store(false)
@@ -142,7 +148,9 @@ func (s *server) try(attempt func(s *server) error, began time.Duration, trial b
 		// Decided before an operator took it away, who now waits for nothing any more.
 		return ran, errOutOfService
 	}
-	return ran, attempt(s)
+	err = attempt(s)
+	over = true
+	return ran, err
 }
 
 var errOutOfService = errors.New("readsplit: the replica was taken out of service")

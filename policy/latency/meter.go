@@ -58,6 +58,11 @@ func (m *Meter) End(now time.Duration) {
 	m.waiting.Store(int64(now) + 1)
 }
 
+// Due reports whether nothing was measured in the millisecond of now: whoever needs no
+// better estimate than a read each millisecond gives has to measure a read that is due
+// alone.
+func (m *Meter) Due(now time.Duration) bool { return m.whole.load().at < momentOf(now) }
+
 // Served says that a read has succeeded at now, after took. inFlight is what Begin
 // returned.
 func (m *Meter) Served(now, took time.Duration, inFlight int64) {
