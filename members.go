@@ -95,6 +95,7 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 	if rt.cfg.Settings != nil {
 		s.wanted = rt.plugin.wanted
 	}
+	s.preparing = preparingFor(s, rt.plugin.db.Config, rt.cfg.Settings != nil)
 	all := slices.Clone(rt.replicas())
 	if place < len(all) {
 		all[place] = s

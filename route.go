@@ -126,7 +126,7 @@ func (r *route) on(s *server) runner {
 	switch {
 	case s == nil:
 		return r.primary()
-	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
+	case r.prepared != nil && s.preparing == nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
 		return s.preparedFor(r.pooled())
 	default:
 		return s.poolFor(r.pooled())

@@ -48,6 +48,7 @@ type server struct {
 	isolation atomic.Pointer[string]
 	manner    manner
 	wanted    func(context.Context) (settings, error) // see Config.Settings
+	preparing *preparer                               // nil: prepared holds statements in prepared mode
 
 	parking sync.Mutex // some of the pool's connections are kept out of it, see park
 
@@ -108,6 +109,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // keep takes a new connection into the pool.
 func (s *server) keep(life context.Context, h *heldConn) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
+	if s.preparing != nil {
+		h.own = &ownStatements{of: s.preparing, byText: make(map[string]*ownStatement)}
+	}
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
 	h.released = func() {
