@@ -65,12 +65,12 @@ func (rt *router) history() lsn.History {
 // never changed: routes and transactions keep it, and a word is what it takes there.
 func (rt *router) historyNow() *lsn.History {
 	now := rt.history()
-	if known := rt.known.Load(); known != nil && *known == now {
+	if known := rt.histories.Load(); known != nil && *known == now {
 		return known
 	}
 	kept := new(lsn.History) // &now would be an allocation each time
 	*kept = now
-	rt.known.Store(kept)
+	rt.histories.Store(kept)
 	return kept
 }
 
@@ -84,12 +84,23 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *pati
 		return time.Time{}
 	}
 	if m.session == nil {
-		if q.Mode != policy.Stale && !rt.ahead(&rt.process, q, p) {
-			at = rt.claimed(ctx, &rt.process, true, q, p)
-			q.Pending = rt.settleRumours(ctx, p) || q.Pending
-			if t := rt.claimed(ctx, &rt.heard, true, q, p); t.After(at) {
-				at = t
+		if q.Mode == policy.Stale {
+			return at
+		}
+		at, known := rt.known(&rt.process, q)
+		if !known {
+			if rt.ahead(&rt.process, q, p) {
+				return time.Time{}
 			}
+			at = rt.claimed(ctx, &rt.process, true, q, p)
+		}
+		q.Pending = rt.settleRumours(ctx, p) || q.Pending
+		t, known := rt.known(&rt.heard, q)
+		if !known {
+			t = rt.claimed(ctx, &rt.heard, true, q, p)
+		}
+		if t.After(at) {
+			at = t
 		}
 		return at
 	}
@@ -97,51 +108,62 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *pati
 	if l.accepted.Load() < m.session.joined.Load() {
 		rt.acceptTokens(m.session, l)
 	}
-	if rt.ahead(&l.claim, q, p) {
-		return time.Time{}
-	}
-	at = rt.claimed(ctx, &l.claim, false, q, p)
-	if q.Unsure || q.Foreign {
-		m.session.changed.Store(true) // whoever has its token should know
-	}
-	if q.Mode != policy.Stale && !rt.ahead(&rt.unscoped, q, p) {
-		if t := rt.claimed(ctx, &rt.unscoped, true, q, p); t.After(at) {
-			at = t
+	at, known := rt.known(&l.claim, q)
+	if !known {
+		if rt.ahead(&l.claim, q, p) {
+			return time.Time{}
+		}
+		at = rt.claimed(ctx, &l.claim, false, q, p)
+		if q.Unsure || q.Foreign {
+			m.session.changed.Store(true) // whoever has its token should know
 		}
 	}
+	if q.Mode == policy.Stale {
+		return at
+	}
+	t, known := rt.known(&rt.unscoped, q)
+	if !known && !rt.ahead(&rt.unscoped, q, p) {
+		t = rt.claimed(ctx, &rt.unscoped, true, q, p)
+	}
+	if t.After(at) {
+		at = t
+	}
 	return at
+}
+
+// known adds one register's claim to q as claimed does, where that asks for nothing, or for
+// nothing but a position in the primary's history: most do, and there is nothing to be
+// found out, nor to be waited for.
+func (rt *router) known(r *register, q *policy.Query) (at time.Time, ok bool) {
+	c := r.load()
+	if c.Capture != 0 || c.Verify != 0 || !c.Unsure.IsZero() || !c.Until.IsZero() {
+		return at, false
+	}
+	if c.Position.LSN != 0 || !c.Position.Zero() {
+		h := &rt.monitor.Snapshot().Primary.Position.History
+		if *h != c.Position.History && !h.Zero() {
+			return at, false
+		}
+		at = needs(q, c)
+	}
+	if r.written() {
+		if t := r.lastWrite(); t.After(q.LastWrite) {
+			q.LastWrite = t
+		}
+	}
+	return at, true
 }
 
 // claimed adds one register's claim to q and returns when the primary was known
 // to have the position.
 func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, p *patience) time.Time {
 	c := r.load()
-	if r.written() {
-		if t := r.lastWrite(); t.After(q.LastWrite) {
-			q.LastWrite = t
-		}
+	if t := r.lastWrite(); t.After(q.LastWrite) {
+		q.LastWrite = t
 	}
-	if asksNothing(c) {
+	if c.Empty() {
 		return time.Time{}
 	}
-	if h := rt.history(); asksPosition(c) && (h == c.Position.History || h.Zero()) { // as most do
-		return needs(q, c)
-	}
-	return rt.claimedAfter(ctx, r, c, shared, q, p)
-}
-
-// needs makes q need the position of a claim, and returns when the primary was known to
-// have it.
-func needs(q *policy.Query, c *session.Claim) time.Time {
-	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
-		q.Need = c.Position
-	}
-	return c.At
-}
-
-// claimedAfter is claimed of a claim that says more than a position, which has to be found
-// out, or to be waited for, first.
-func (rt *router) claimedAfter(ctx context.Context, r *register, c *session.Claim, shared bool, q *policy.Query, p *patience) time.Time {
 	if !c.Until.IsZero() && time.Now().Before(c.Until) {
 		q.Sticky = true
 		return time.Time{}
@@ -207,6 +229,15 @@ func (rt *router) claimedAfter(ctx context.Context, r *register, c *session.Clai
 		return time.Time{}
 	}
 	return needs(q, c)
+}
+
+// needs makes q need the position of a claim, and returns when the primary was known to
+// have it.
+func needs(q *policy.Query, c *session.Claim) time.Time {
+	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
+		q.Need = c.Position
+	}
+	return c.At
 }
 
 // outlast replaces the position of a write whose window is over by one that was captured

@@ -21,17 +21,6 @@ type register struct {
 
 var noClaim = &session.Claim{}
 
-// asksNothing is Claim.Empty, which copies the claim to ask it: two hundred bytes, for
-// each of the registers that a read looks at.
-func asksNothing(c *session.Claim) bool {
-	return c.Capture == 0 && c.Unsure.IsZero() && c.Position.Zero()
-}
-
-// asksPosition reports whether all that a claim asks for is a position, which is known.
-func asksPosition(c *session.Claim) bool {
-	return c.Capture == 0 && c.Verify == 0 && c.Unsure.IsZero() && c.Until.IsZero()
-}
-
 // load returns the claim. Its LastWrite is that of some write; lastWrite knows the
 // newest.
 func (r *register) load() *session.Claim {

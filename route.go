@@ -175,9 +175,17 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 		return r.unrunStored(query, read, attempt)
 	}
 	err := attempt(query) // a replica's own statements see to their text by themselves
-	for n := 1; err != nil && n < mostUnrun && read && retry.OfRead(err).Cause == retry.CauseStalePlan; n++ {
+	if err == nil || !read {
+		return err
+	}
+	return r.unrunAfter(err, func() error { return attempt(query) })
+}
+
+// unrunAfter is unrun of a read that has failed.
+func (r *route) unrunAfter(err error, attempt func() error) error {
+	for n := 1; err != nil && n < mostUnrun && retry.OfRead(err).Cause == retry.CauseStalePlan; n++ {
 		r.router.counters.retried(retry.CauseStalePlan)
-		err = attempt(query)
+		err = attempt()
 	}
 	return err
 }
@@ -210,8 +218,12 @@ func (r *route) unrunStored(query string, read bool, attempt func(text string) e
 func (r *route) ranOn(ctx context.Context, s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
 	r.router.count(s, reason)
-	r.countGroup(s, reason)
-	r.tell(ctx, s, reason)
+	if r.class != nil || r.detour != nil {
+		r.countGroup(s, reason)
+	}
+	if len(r.router.plugin.told.Decisions) > 0 {
+		r.tell(ctx, s, reason)
+	}
 }
 
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
@@ -264,6 +276,16 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	}
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
+		if s != nil && (r.prepared == nil || s.preparing != nil) {
+			// As unrun would do it on a longer way: most reads run like this, and once.
+			if rows, err = s.poolFor(r.pooled()).QueryContext(ctx, query, args...); err == nil {
+				return nil
+			}
+			return r.unrunAfter(err, func() error {
+				rows, err = s.poolFor(r.pooled()).QueryContext(ctx, query, args...)
+				return err
+			})
+		}
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			rows, err = r.on(s).QueryContext(ctx, text, args...)
 			return err

@@ -52,7 +52,7 @@ type router struct {
 	heard       register // what tokens of sessions said
 	openRows    openRows
 	foreign     foreignTxs
-	known       atomic.Pointer[lsn.History] // see historyNow
+	histories   atomic.Pointer[lsn.History] // see historyNow
 	wroteRoute  atomic.Pointer[route]       // see afterWrite
 
 	name  string // of the resolver; empty: everything that no resolver takes
