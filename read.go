@@ -513,7 +513,12 @@ func (rt *router) look(q *query) (*policy.Snapshot, time.Time) {
 // rule asks the policies about q. Their answer is taken field by field: copied as one, it
 // would be read again before it is written, at several times the price.
 func (rt *router) rule(q *query, snap *policy.Snapshot, now time.Time) {
-	d, to := rt.ruling(&q.Query, snap, now), &q.decision
+	to := &q.decision
+	if rt.rehearsal != nil {
+		*to = rt.rehearsal.ruling(rt, &q.Query, snap, now)
+		return
+	}
+	d := rt.decider.Decide(&q.Query, snap, rt.load(q.Group), now)
 	to.Target, to.Replica, to.Reason, to.Wait, to.Check = d.Target, d.Replica, d.Reason, d.Wait, d.Check
 }
 

@@ -29,7 +29,8 @@ const (
 type Meter struct {
 	inFlight atomic.Int64
 	// waiting is the moment, +1 ns, since which reads have been in flight without one
-	// that ended; 0: unknown.
+	// that ended; 0: unknown. While none is in flight it says nothing: the next that
+	// begins sets it.
 	waiting atomic.Int64
 	whole   average // how long a read takes
 	each    average // the same for each read that was in flight when it began
@@ -49,13 +50,9 @@ func (m *Meter) Begin(now time.Duration) (inFlight int64) {
 
 // End says that a read that began is over, however it ended.
 func (m *Meter) End(now time.Duration) {
-	before := m.waiting.Load()
-	if m.inFlight.Add(-1) == 0 {
-		// Unless another one began in between, whose moment must not be lost.
-		m.waiting.CompareAndSwap(before, 0)
-		return
+	if m.inFlight.Add(-1) > 0 {
+		m.waiting.Store(int64(now) + 1)
 	}
-	m.waiting.Store(int64(now) + 1)
 }
 
 // Due reports whether nothing was measured in the millisecond of now: whoever needs no
