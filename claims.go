@@ -23,13 +23,12 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		// covers the write.
 		next, h := q.asks.NextCapture(), q.writtenIn(began)
 		until := q.stays(now)
-		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(until) }
-		q.process.update(after)
+		q.process.wrote(next, insert, h, now, until)
 		if m.session == nil || everybody {
-			q.unscoped.update(after)
+			q.unscoped.wrote(next, insert, h, now, until)
 		}
 		if m.session != nil {
-			m.session.ledgerOf(q).claim.update(after)
+			m.session.ledgerOf(q).claim.wrote(next, insert, h, now, until)
 		}
 		q.asks.Foresee(next)
 	}

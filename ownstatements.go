@@ -118,14 +118,14 @@ func (o *ownStatements) take(ctx context.Context, h *heldConn, query string, arg
 const closeEach = 2
 
 func (o *ownStatements) prepare(ctx context.Context, h *heldConn, query string) (*ownStatement, error) {
+	if o.of.max > 0 && len(o.byText) >= o.of.max {
+		o.evict()
+	}
 	for range min(closeEach, len(o.gone)) {
 		last := len(o.gone) - 1
 		_ = o.gone[last].Close()
 		o.gone[last] = nil
 		o.gone = o.gone[:last]
-	}
-	if o.of.max > 0 && len(o.byText) >= o.of.max {
-		o.evict()
 	}
 	text := query
 	if o.plan > 0 {
