@@ -28,6 +28,8 @@ BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
+# For make compare: -only preload, -pause 60s.
+COMPARE ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
 
@@ -55,6 +57,8 @@ help:
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
 	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
+	@echo 'make compare     nineteen behaviours over dbresolver and over readsplit, side by side; makes docs/compared.md (two minutes)'
+	@echo '                 (COMPARE="-only preload" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
@@ -127,6 +131,12 @@ sqlserver:
 pitfalls: deps
 	@go build -buildvcs=false -o bin/pitfalls ./examples/pitfalls
 	@bin/pitfalls -pg $(PG) -page docs/pitfalls.md $(PITFALLS)
+
+# dbresolver and readsplit side by side, by behaviour (docs/compared.md, README.md).
+.PHONY: compare
+compare: deps
+	@go build -buildvcs=false -o bin/compare ./examples/pitfalls/compare
+	@bin/compare -pg $(PG) -page docs/compared.md -readme README.md $(COMPARE)
 
 .PHONY: webshop journeys browser page bin/webshop
 bin/webshop:

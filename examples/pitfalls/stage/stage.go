@@ -93,13 +93,14 @@ func (s *Stage) OpenDSN(dsn string, change func(*gorm.Config)) (*gorm.DB, error)
 // measured reconnecting.
 const idle = 16
 
+// Dialector is what either plugin takes for a replica.
+func (s *Stage) Dialector(server *testenv.Server) gorm.Dialector {
+	return postgres.Open(server.DSNFor(s.Database))
+}
+
 // Prepare makes the tables, straight on the primary, and waits until the replicas have them.
 func (s *Stage) Prepare(ctx context.Context, ddl string) error {
-	db, err := s.Open(s.Cluster.Primary())
-	if err != nil {
-		return err
-	}
-	if err := db.WithContext(ctx).Exec(ddl).Error; err != nil {
+	if err := s.Do(ctx, s.Cluster.Primary(), ddl); err != nil {
 		return err
 	}
 	return s.Cluster.WaitCaughtUp(ctx)
@@ -118,7 +119,7 @@ func (s *Stage) DBResolver(replicas ...*testenv.Server) (*gorm.DB, error) {
 func (s *Stage) UseDBResolver(db *gorm.DB, replicas ...*testenv.Server) error {
 	var cfg dbresolver.Config
 	for _, r := range replicas {
-		cfg.Replicas = append(cfg.Replicas, postgres.Open(r.DSNFor(s.Database)))
+		cfg.Replicas = append(cfg.Replicas, s.Dialector(r))
 	}
 	resolver := dbresolver.Register(cfg).SetMaxIdleConns(idle)
 	s.OnEnd(func(context.Context) error { return orderlab.CloseResolver(resolver) })
@@ -142,7 +143,7 @@ func (s *Stage) Split(ctx context.Context, change func(*readsplit.Config), repli
 func (s *Stage) UseSplit(ctx context.Context, db *gorm.DB, change func(*readsplit.Config), replicas ...*testenv.Server) (*readsplit.Plugin, error) {
 	cfg := readsplit.Config{MaxLag: readsplit.Off, MaxSampleAge: time.Minute, SampleTimeout: 20 * time.Second, SampleEvery: 20 * time.Millisecond}
 	for _, r := range replicas {
-		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: r.Name(), Dialector: postgres.Open(r.DSNFor(s.Database))})
+		cfg.Replicas = append(cfg.Replicas, readsplit.Replica{Name: r.Name(), Dialector: s.Dialector(r)})
 	}
 	if change != nil {
 		change(&cfg)
@@ -190,6 +191,15 @@ func (s *Stage) Ask(ctx context.Context, server *testenv.Server, question string
 		return err
 	}
 	return db.WithContext(ctx).Raw(question).Scan(answer).Error
+}
+
+// Do runs a statement on a server, past everything.
+func (s *Stage) Do(ctx context.Context, server *testenv.Server, text string) error {
+	db, err := s.Open(server)
+	if err != nil {
+		return err
+	}
+	return db.WithContext(ctx).Exec(text).Error
 }
 
 // Eventually waits for what has no event to wait for.
