@@ -15,7 +15,7 @@ import (
 var replicaFrozen = behaviour{
 	name:  "replica_frozen",
 	title: "One of two replicas freezes",
-	story: "A virtual machine stands still, a disk hangs: the server takes connections and says nothing. Twenty readers ask at that moment, and give up after four seconds. " +
+	story: "A virtual machine stands still, a disk hangs: the server takes connections and says nothing. Twenty readers ask at that moment, and give up after three seconds. " +
 		"Without such a deadline they would wait for as long as the server is frozen; with it, half of all readers wait for it and get an error, again and again.",
 	ours: "A replica that leaves two questions unanswered (`SampleTimeout`, 500 ms) is down, and reads in flight there are broken off and run elsewhere.",
 	held: []test{{"rule_hang_test.go", "TestR15FrozenReplica"}},
@@ -23,7 +23,7 @@ var replicaFrozen = behaviour{
 }
 
 func showReplicaFrozen(ctx context.Context, s *stage.Stage, _ size) (pair, error) {
-	const readers, deadline = 20, 4 * time.Second
+	const readers, deadline = 20, 3 * time.Second
 	if err := s.Prepare(ctx, orders); err != nil {
 		return pair{}, err
 	}
