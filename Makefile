@@ -28,6 +28,8 @@ BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
+# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=oldest".
+COMPAT ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
 
@@ -56,6 +58,8 @@ help:
 	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
 	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
+	@echo 'make compat      a short set of tests with each PostgreSQL, Go and GORM that is supported; a line for each (25 minutes)'
+	@echo '                 (COMPAT="pg=18 go=1.27.4, gorm=oldest" for two combinations)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'
@@ -83,7 +87,7 @@ help:
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
 	@echo
-	@echo 'PG=15 or PG=18 chooses the PostgreSQL, for each of them; it is $(PG) now.'
+	@echo 'PG=15, 16, 17 or 18 chooses the PostgreSQL, for each of them; it is $(PG) now.'
 
 .PHONY: deps
 deps:
@@ -92,6 +96,11 @@ deps:
 .PHONY: test
 test: deps fmt
 	@scripts/test.sh $(PG) $(modules)
+
+# What of other versions works is said in docs/compatibility.md.
+.PHONY: compat
+compat:
+	@scripts/compat.sh $(COMPAT)
 
 .PHONY: vet
 vet:
