@@ -133,7 +133,7 @@ func exampleDB() (db *gorm.DB, done func()) {
 	}
 	must(startShared())
 	must(makeDatabase(ctx, shared.cluster))
-	db, plugin, err := open(dsnsOf(shared.cluster))
+	db, plugin, err := open(dsnsOf(shared.cluster), func(c *readsplit.Config) { c.MaxWait = 20 * time.Second })
 	must(err)
 	must(db.Exec("DELETE FROM orders WHERE customer = 'carol'").Error) // of an earlier run
 	pool, err := db.DB()
