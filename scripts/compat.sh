@@ -23,7 +23,7 @@ list="pg=15, pg=16, pg=17, pg=18,
 pg=15 go=$newest, pg=18 go=$newest,
 pg=15 go=$oldest gorm=oldest, pg=18 go=$oldest gorm=oldest"
 
-tests='^Test[TR][0-9]|^TestMatrix|^Example'
+tests='^Test[TR][0-9]|^TestFieldsOfDatabaseSQL|^TestMatrix|^Example'
 modules='gorm.io/gorm gorm.io/driver/postgres github.com/jackc/pgx/v5 gorm.io/plugin/dbresolver'
 
 work=$(mktemp -d) || exit 1
