@@ -28,7 +28,7 @@ BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
-# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=oldest".
+# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=latest".
 COMPAT ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
@@ -59,7 +59,7 @@ help:
 	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make compat      a short set of tests with each PostgreSQL, Go and GORM that is supported; a line for each (25 minutes)'
-	@echo '                 (COMPAT="pg=18 go=1.27.4, gorm=oldest" for two combinations)'
+	@echo '                 (COMPAT="pg=18 go=1.27.4, gorm=latest" for two combinations)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'

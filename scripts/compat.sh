@@ -3,10 +3,11 @@
 # the matrix of ways into the database, the examples) with other versions of PostgreSQL, Go,
 # GORM and its driver than a checkout has: scripts/compat.sh [COMBINATION, ...]
 #
-# A combination is any of pg=MAJOR, go=VERSION and gorm=oldest|newest|VERSION, with blanks
-# between; what it leaves out is as in the first line of the list below. Without any it is
-# the list. oldest is what go.mod asks for, newest what the workspace is tested with. The
-# versions go into a copy of go.mod, and nothing in the checkout changes.
+# A combination is any of pg=MAJOR, go=VERSION and gorm=oldest|latest|VERSION, with blanks
+# between; what it leaves out is PostgreSQL 15, the Go release that is the default below, and
+# oldest. Without any it is the list. oldest is what go.mod asks for, which nobody can go
+# below; latest are the newest releases of GORM, of its driver and of pgx. The versions go
+# into a copy of go.mod, and nothing in the checkout changes.
 #
 # It goes on after a failure, prints a line for each combination, and fails if one of them
 # failed or could not be run: what was not run is not known to work.
@@ -20,8 +21,8 @@ default=1.26.11
 oldest=$(sed -n 's/^go \([0-9.]*\).*/\1/p' go.mod)
 
 list="pg=15, pg=16, pg=17, pg=18,
-pg=15 go=$newest, pg=18 go=$newest,
-pg=15 go=$oldest gorm=oldest, pg=18 go=$oldest gorm=oldest"
+pg=15 go=$newest, pg=18 go=$newest gorm=latest,
+pg=15 go=$oldest, pg=18 go=$oldest"
 
 tests='^Test[TR][0-9]|^TestFieldsOfDatabaseSQL|^TestMatrix|^Example'
 modules='gorm.io/gorm gorm.io/driver/postgres github.com/jackc/pgx/v5 gorm.io/plugin/dbresolver'
@@ -42,8 +43,8 @@ not_run() {
 # resolved MODULE: its version in the copy of go.mod, without the v.
 resolved() { go list -modfile="$work/go.mod" -m -f '{{.Version}}' "$1" | sed 's/^v//'; }
 
-# workspace MODULE: its version with which the whole repository is tested.
-workspace() { env -u GOWORK GOFLAGS= GOTOOLCHAIN="$own" go list -m -f '{{.Version}}' "$1"; }
+# latest MODULE: its newest release.
+latest() { GOWORK=off GOFLAGS= GOTOOLCHAIN="$own" go list -m -f '{{.Version}}' "$1@latest"; }
 
 run() {
 	shown=$gorm
@@ -61,13 +62,16 @@ run() {
 	for m in $modules; do
 		case $gorm in
 		oldest) continue ;;
-		newest) v=$(workspace "$m") ;;
+		latest) v=$(latest "$m") ;;
 		*)
 			[ "$m" = gorm.io/gorm ] || continue
 			v=v${gorm#v}
 			;;
 		esac
-		go mod edit -require="$m@$v" "$work/go.mod" || exit 1
+		if [ -z "$v" ] || ! go mod edit -require="$m@$v" "$work/go.mod"; then
+			not_run "$m $gorm could not be had"
+			return
+		fi
 	done
 
 	began=$(date +%s)
@@ -101,14 +105,14 @@ set -- ${*:-$list}
 IFS=' 	
 '
 for combination; do
-	pg=15 go=$default gorm=newest
+	pg=15 go=$default gorm=oldest
 	for word in $combination; do
 		case $word in
 		pg=*) pg=${word#pg=} ;;
 		go=*) go=${word#go=} ;;
 		gorm=*) gorm=${word#gorm=} ;;
 		*)
-			echo "compat: $word is none of pg=MAJOR, go=VERSION, gorm=oldest|newest|VERSION" >&2
+			echo "compat: $word is none of pg=MAJOR, go=VERSION, gorm=oldest|latest|VERSION" >&2
 			exit 2
 			;;
 		esac
