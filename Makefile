@@ -84,6 +84,7 @@ help:
 	@echo 'make conformance-sqlserver   the suite of both engines on real SQL Servers: READSPLIT_SQLSERVER_PRIMARY is the DSN of the primary,'
 	@echo '                 READSPLIT_SQLSERVER_REPLICAS has a line name=DSN for each readable secondary (docs/conformance.md)'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
+	@echo 'make govulncheck known vulnerabilities in what is called, in all modules; asks vuln.go.dev (GOVULNDB=file:///a/copy for another)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
 	@echo
@@ -178,6 +179,14 @@ conformance-sqlserver:
 .PHONY: lint
 lint: fmt # and go vet is one of its linters
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/lint-cache go run $(GOLANGCI) run $(modules)
+
+# The database of known vulnerabilities is asked where it is; a copy will do: file:///folder.
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOVULNDB   ?= https://vuln.go.dev
+
+.PHONY: govulncheck
+govulncheck:
+	go run $(GOVULNCHECK) -db $(GOVULNDB) -test $(modules)
 
 .PHONY: cluster
 cluster: deps

@@ -147,14 +147,15 @@ func ExamplePlugin_AddReplica() {
 		fmt.Println(err)
 		return
 	}
-	d, _ := readsplit.DecisionOf(db.Find(&[]Order{}))
+	ctx := readsplit.AnyReplica(context.Background())
+	d, _ := readsplit.DecisionOf(db.WithContext(ctx).Find(&[]Order{}))
 	fmt.Println(d.Server)
 
-	if err := plugin.RemoveReplica(context.Background(), "pg3"); err != nil {
+	if err := plugin.RemoveReplica(ctx, "pg3"); err != nil {
 		fmt.Println(err)
 		return
 	}
-	d, _ = readsplit.DecisionOf(db.Find(&[]Order{}))
+	d, _ = readsplit.DecisionOf(db.WithContext(ctx).Find(&[]Order{}))
 	fmt.Println(d.Server, d.Reason)
 	// Output:
 	// pg3

@@ -131,6 +131,7 @@ func exampleDB(config readsplit.Config) (db *gorm.DB, plugin *readsplit.Plugin, 
 	if err := db.Use(plugin); err != nil {
 		panic(err)
 	}
+	awaitLag(plugin)
 	return db, plugin, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
@@ -141,4 +142,23 @@ func exampleDB(config readsplit.Config) (db *gorm.DB, plugin *readsplit.Plugin, 
 			_ = pool.Close()
 		}
 	}
+}
+
+// awaitLag waits until of every replica a bound on its lag is proven: what was written a
+// moment before the plugin asked for the first time may not have arrived then.
+func awaitLag(plugin *readsplit.Plugin) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); <-tick.C {
+		known := true
+		for _, s := range append(plugin.Status().Resolvers, plugin.Status()) {
+			for _, r := range s.Replicas {
+				known = known && r.Up && r.LagKnown
+			}
+		}
+		if known {
+			return
+		}
+	}
+	panic("no bound on the lag of the replicas within 30 s")
 }

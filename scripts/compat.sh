@@ -98,10 +98,11 @@ run() {
 }
 
 own=$(go env GOVERSION)
+wanted=${*:-$list} # joined by blanks
 IFS=,
 set -f
 # shellcheck disable=SC2086 # it is split at commas
-set -- ${*:-$list}
+set -- $wanted
 IFS=' 	
 '
 for combination; do
