@@ -24,7 +24,8 @@ const primaryName = "primary"
 const pluginName = "readsplit"
 
 // Plugin routes the statements of one gorm.DB. Make it with [New] and install it
-// with db.Use. After Initialize one goroutine per server runs until Close.
+// with db.Use. After Initialize one goroutine per server runs until Close. Its methods
+// may be called from several goroutines, and while statements run.
 type Plugin struct {
 	given Config // as New got it
 	cfg   Config // with defaults, from Initialize on
