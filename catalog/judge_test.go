@@ -130,7 +130,10 @@ func TestJudge(t *testing.T) {
 
 		{"nothing", nothing.forgotten(), "SELECT * FROM customers", read},
 	} {
-		assert.Equal(t, tt.want, tt.s.judge(tt.sql, same(tt.sql)), "%s: %s", tt.name, tt.sql)
+		var c Catalog
+		c.snapshot.Store(tt.s)
+		assert.Equal(t, tt.want, c.Judge(tt.sql, same(tt.sql)), "%s: %s", tt.name, tt.sql)
+		assert.Equal(t, tt.want, c.Classify(tt.sql), "%s: %s", tt.name, tt.sql)
 	}
 	assert.Equal(t, []Risk{
 		{"function", "app.lower", "volatile"},
