@@ -3,7 +3,6 @@ package sqlclass
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Functions calls visit with the name of every function that the text calls, in
@@ -68,11 +67,13 @@ func dottedText(d Dialect, sql string, start, end int) string {
 	return b.String()
 }
 
-// asItIs reports whether a dotted name has nothing in it but lower-case ASCII words and
-// dots.
+// asItIs reports whether a dotted name has nothing in it but dots and words of lower-case
+// ASCII letters, digits and underscores, so that there is nothing to be written otherwise.
 func asItIs(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; c != '.' && (folded[c] != c || c == 0 || c >= utf8.RuneSelf) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '.':
+		default:
 			return false
 		}
 	}

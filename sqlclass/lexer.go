@@ -191,7 +191,7 @@ func (l *lexer) next() token {
 			return l.single(tokPunct, c, i)
 		case chSlash:
 			if opensComment(s[i:]) {
-				return l.afterComment(i)
+				return l.afterComments(i, afterEscape)
 			}
 			return l.single(tokOp, c, i)
 		case chSigil:
@@ -217,12 +217,17 @@ func (l *lexer) single(kind tokenKind, c byte, start int) token {
 	return newCharToken(kind, c, start, start+1)
 }
 
-// afterComment returns the token behind the comment that begins at start.
-func (l *lexer) afterComment(start int) token {
-	l.pos = start
-	if !l.skipComment() {
-		return newToken(tokBad, start, len(l.sql))
+// afterComments returns the token behind the comments of which the first begins at start.
+func (l *lexer) afterComments(start int, afterEscape bool) token {
+	for l.pos = start; opensComment(l.sql[l.pos:]); {
+		if !l.skipComment() {
+			return newToken(tokBad, l.pos, len(l.sql))
+		}
+		for l.pos < len(l.sql) && charGroup[l.sql[l.pos]] == chBlank {
+			l.pos++
+		}
 	}
+	l.afterEscape = afterEscape
 	return l.next()
 }
 
