@@ -33,7 +33,7 @@ func (s *scan) list() {
 			return
 		}
 		s.put(newCharToken(tokPunct, ',', end, end+1), false)
-		s.lex.pos, s.lex.afterEscape = end+1, false
+		s.lex.pos = end + 1
 	}
 }
 
@@ -47,7 +47,8 @@ func (s *scan) dotFollows() {
 	s.lex.pos++
 }
 
-// settled reports whether a token may follow that only the next ones make something of.
+// settled reports whether a statement has begun and nothing in it waits for the next token
+// to be decided: see settle.
 func (s *scan) settled() bool {
 	return s.st.started && !s.st.needAs && s.st.pending == kwNone
 }
@@ -59,8 +60,8 @@ func (s *scan) put(t token, ident bool) {
 
 func (l *lexer) is(c byte, at int) bool { return at < len(l.sql) && l.sql[at] == c }
 
-// plainName returns where the name in quotes that begins at i ends, or 0 where none does
-// that could be read without a second look.
+// plainName returns where the name in quotes that begins at i ends, or 0 if none does. A
+// quote behind it would be part of it.
 func (l *lexer) plainName(i int) int {
 	s := l.sql
 	if i+1 >= len(s) || s[i] != '"' || s[i+1] == '"' {
@@ -68,9 +69,6 @@ func (l *lexer) plainName(i int) int {
 	}
 	for i++; i < len(s); i++ {
 		if s[i] == '"' {
-			if i+1 < len(s) && s[i+1] == '"' {
-				return 0
-			}
 			return i + 1
 		}
 	}

@@ -20,13 +20,10 @@ type nameTable [64]string
 // nameIndex finds a name on several lists at once. It is made once, at program start,
 // and holds where the names stand, not the names.
 type nameIndex struct {
-	places  [namePlaces]uint16 // 1 + the number of an entry; 0: empty
+	places  []uint16 // 1 + the number of an entry; 0: empty
 	entries []nameEntry
 	lists   []nameList
 }
-
-// namePlaces is a power of two, and more than twice as many as PostgreSQL has names.
-const namePlaces = 1 << 13
 
 type nameEntry struct {
 	key    wordKey
@@ -42,7 +39,16 @@ type nameList struct {
 }
 
 func indexOf(lists ...nameList) *nameIndex {
-	x := &nameIndex{lists: lists}
+	names, size := 0, 1
+	for _, l := range lists {
+		for n, all := range l.names {
+			names += len(all) / (n + 1)
+		}
+	}
+	for size < 2*names {
+		size *= 2 // half of the places stay empty, so that few names are looked at for one
+	}
+	x := &nameIndex{lists: lists, places: make([]uint16, size), entries: make([]nameEntry, 0, names)}
 	for number, l := range lists {
 		for n, all := range l.names {
 			for at := 0; at < len(all); at += n + 1 {
@@ -71,8 +77,9 @@ func (x *nameIndex) of(key wordKey, word string) nameKinds {
 
 // find returns the entry of a word, or nil and the empty place where it would be found.
 func (x *nameIndex) find(key wordKey, word string) (place uint64, e *nameEntry) {
+	last := uint64(len(x.places)) - 1
 	for i := key.hash(len(word)); ; i++ {
-		place = i % namePlaces
+		place = i & last
 		number := x.places[place]
 		if number == 0 {
 			return place, nil
