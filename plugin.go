@@ -24,10 +24,11 @@ const primaryName = "primary"
 const pluginName = "readsplit"
 
 // Plugin routes the statements of one gorm.DB. Make it with [New] and install it
-// with db.Use. After Initialize one goroutine per server runs until Close.
-//
-// What each statement looks at comes first.
+// with db.Use. After Initialize one goroutine per server runs until Close. Its methods
+// may be called from several goroutines, and while statements run.
 type Plugin struct {
+	// What each statement looks at comes first.
+
 	main *router // of everything that no resolver takes
 	// tables are the resolvers. Register of package dbresolver may add some while
 	// statements run.

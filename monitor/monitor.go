@@ -11,7 +11,8 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
-// Monitor watches a primary and its replicas. Use [New].
+// Monitor watches a primary and its replicas. Use [New]. What its comments do not except
+// is safe for concurrent use.
 type Monitor struct {
 	cfg      Config
 	snap     atomic.Pointer[policy.Snapshot]

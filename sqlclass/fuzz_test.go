@@ -41,6 +41,7 @@ func FuzzClassify(f *testing.F) {
 		for _, front := range []string{"/* front */ ", "-- front\n", "\n\t ", ";"} {
 			require.Equal(t, info, Classify(d, front+sql), "behind %q", front)
 		}
+		requireBlanksChangeNothing(t, d, sql)
 		require.Equal(t, info.Flags.Has(UnlistedCalls), info.Class == Unknown && info.Flags.Has(UnlistedCalls))
 		Functions(d, sql, func(name string) bool {
 			require.NotEmpty(t, name)
