@@ -23,7 +23,11 @@ type preparer struct {
 	max    int           // how many a connection keeps; 0: any number
 	ttl    time.Duration // how long it keeps one; 0: for ever
 	pooled *atomic.Bool  // behind a pooler the next server has not prepared it
+	unfit  atomic.Bool   // the driver's statements have to be database/sql's
 }
+
+// preparesItself reports whether the connections of s prepare statements by themselves.
+func (s *server) preparesItself() bool { return s.preparing != nil && !s.preparing.unfit.Load() }
 
 // preparingFor returns nil where connections do not prepare by themselves.
 func preparingFor(s *server, c *gorm.Config, settings bool) *preparer {
@@ -51,11 +55,13 @@ type ownStatement struct {
 }
 
 // prepares reports whether statements on h are prepared.
-func (h *heldConn) prepares() bool { return h.own != nil && !h.own.of.pooled.Load() }
+func (h *heldConn) prepares() bool {
+	return h.own != nil && !h.own.of.pooled.Load() && !h.own.of.unfit.Load()
+}
 
 // send runs a query on the driver's connection.
 func (h *heldConn) send(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if h.own == nil || h.own.of.pooled.Load() {
+	if !h.prepares() {
 		return h.query.QueryContext(ctx, query, args)
 	}
 	st, err := h.own.take(ctx, h, query, len(args))
@@ -137,8 +143,10 @@ func (o *ownStatements) prepare(ctx context.Context, h *heldConn, query string) 
 	}
 	switch stmt.(type) {
 	case driver.NamedValueChecker, driver.ColumnConverter: //nolint:staticcheck // drivers may have it
+		// They say what is to be made of arguments, and database/sql asks them.
 		_ = stmt.Close()
-		return nil, driver.ErrSkip // database/sql asks the statement what to make of arguments
+		o.of.unfit.Store(true)
+		return nil, driver.ErrSkip
 	}
 	st := &ownStatement{heldStmt: heldStmt{stmt, h}, inputs: stmt.NumInput()}
 	if o.of.ttl > 0 {
