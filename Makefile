@@ -30,6 +30,8 @@ BUDGET ?=
 PITFALLS ?=
 # For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=latest".
 COMPAT ?=
+# For make compare: -only preload, -pause 60s.
+COMPARE ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
 
@@ -57,6 +59,8 @@ help:
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
 	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
+	@echo 'make compare     nineteen behaviours over dbresolver and over readsplit, side by side; makes docs/compared.md (two minutes)'
+	@echo '                 (COMPARE="-only preload" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
 	@echo 'make compat      a short set of tests with each PostgreSQL, Go and GORM that is supported; a line for each (25 minutes)'
 	@echo '                 (COMPAT="pg=18 go=1.27.4, gorm=latest" for two combinations)'
@@ -137,6 +141,12 @@ sqlserver:
 pitfalls: deps
 	@go build -buildvcs=false -o bin/pitfalls ./examples/pitfalls
 	@bin/pitfalls -pg $(PG) -page docs/pitfalls.md $(PITFALLS)
+
+# dbresolver and readsplit side by side, by behaviour (docs/compared.md, README.md).
+.PHONY: compare
+compare: deps
+	@go build -buildvcs=false -o bin/compare ./examples/pitfalls/compare
+	@bin/compare -pg $(PG) -page docs/compared.md -readme README.md $(COMPARE)
 
 .PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
