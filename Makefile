@@ -28,10 +28,10 @@ BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
-# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=latest".
-COMPAT ?=
 # For make compare: -only preload, -pause 60s.
 COMPARE ?=
+# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=latest".
+COMPAT ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
 

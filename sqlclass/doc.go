@@ -44,8 +44,8 @@
 // A text that is Unknown only because it calls functions on no list carries the
 // flag UnlistedCalls. A caller that knows the functions of its database can ask
 // for their names with Functions and take the text for a Read when each of them is
-// stable, immutable or Harmless. What views hide can be found by the names that
-// Relations gives.
+// stable, immutable or Harmless; ClassifyCalls gives the names on its way. What views
+// hide can be found by the names that Relations gives.
 //
 // The package has no state, does no I/O and may be used from any goroutine.
 package sqlclass
