@@ -77,7 +77,7 @@ func TestBlanksChangeNothing(t *testing.T) {
 		requireBlanksChangeNothing(t, PostgreSQL, sql)
 	}
 	random, reads := rand.New(rand.NewPCG(1, 2)), 0
-	for range 30000 {
+	for range 10000 {
 		var b strings.Builder
 		if random.IntN(2) == 0 {
 			b.WriteString("SELECT ")
@@ -95,5 +95,5 @@ func TestBlanksChangeNothing(t *testing.T) {
 			reads++
 		}
 	}
-	require.Greater(t, reads, 1000, "the texts have no sense at all")
+	require.Greater(t, reads, 300, "the texts have no sense at all")
 }
