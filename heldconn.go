@@ -104,6 +104,9 @@ func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stm
 		return nil, err // the search path says what the names mean
 	}
 	stmt, err := h.prepared(ctx, query)
+	if err == nil && h.own != nil {
+		h.own.of.saw(stmt)
+	}
 	if err == nil && (h.settings.wanted != nil || !h.lent) {
 		stmt = heldStmt{stmt, h} // what database/sql runs by it shall come by here
 	}

@@ -87,7 +87,11 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 	}
 	for _, other := range rt.replicas() {
 		if added != nil && !other.gone.Load() {
-			other.addLanes(newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config))
+			more := newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config)
+			for _, l := range more {
+				l.prepared.instead = other.preparing
+			}
+			other.addLanes(more)
 		}
 	}
 	s.monitor = rt.monitor
@@ -96,6 +100,10 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 		s.wanted = rt.plugin.wanted
 	}
 	s.preparing = preparingFor(s, rt.plugin.db.Config, rt.cfg.Settings != nil)
+	s.prepared.instead = s.preparing
+	for _, l := range lanes {
+		l.prepared.instead = s.preparing
+	}
 	all := slices.Clone(rt.replicas())
 	if place < len(all) {
 		all[place] = s

@@ -23,7 +23,32 @@ type preparer struct {
 	max    int           // how many a connection keeps; 0: any number
 	ttl    time.Duration // how long it keeps one; 0: for ever
 	pooled *atomic.Bool  // behind a pooler the next server has not prepared it
+	seen   atomic.Uint32 // what the driver's statements are like
 }
+
+// What the driver's statements are like. Where they say by themselves what is to be made of
+// arguments, they have to be database/sql's, which asks them before it asks for anything
+// else. Until one was seen nobody knows.
+const (
+	unseenStatements uint32 = iota
+	plainStatements
+	checkingStatements
+)
+
+// saw looks at a statement of the driver.
+func (p *preparer) saw(stmt driver.Stmt) {
+	like := plainStatements
+	switch stmt.(type) {
+	case driver.NamedValueChecker, driver.ColumnConverter: //nolint:staticcheck // drivers may have it
+		like = checkingStatements
+	}
+	if p.seen.Load() != like {
+		p.seen.Store(like)
+	}
+}
+
+// inUse reports whether connections prepare statements by themselves.
+func (p *preparer) inUse() bool { return p != nil && p.seen.Load() == plainStatements }
 
 // preparingFor returns nil where connections do not prepare by themselves.
 func preparingFor(s *server, c *gorm.Config, settings bool) *preparer {
@@ -51,11 +76,13 @@ type ownStatement struct {
 }
 
 // prepares reports whether statements on h are prepared.
-func (h *heldConn) prepares() bool { return h.own != nil && !h.own.of.pooled.Load() }
+func (h *heldConn) prepares() bool {
+	return h.own != nil && h.own.of.inUse() && !h.own.of.pooled.Load()
+}
 
 // send runs a query on the driver's connection.
 func (h *heldConn) send(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if h.own == nil || h.own.of.pooled.Load() {
+	if !h.prepares() {
 		return h.query.QueryContext(ctx, query, args)
 	}
 	st, err := h.own.take(ctx, h, query, len(args))
@@ -134,11 +161,6 @@ func (o *ownStatements) prepare(ctx context.Context, h *heldConn, query string) 
 	stmt, err := h.prepared(ctx, text)
 	if err != nil {
 		return nil, err
-	}
-	switch stmt.(type) {
-	case driver.NamedValueChecker, driver.ColumnConverter: //nolint:staticcheck // drivers may have it
-		_ = stmt.Close()
-		return nil, driver.ErrSkip // database/sql asks the statement what to make of arguments
 	}
 	st := &ownStatement{heldStmt: heldStmt{stmt, h}, inputs: stmt.NumInput()}
 	if o.of.ttl > 0 {

@@ -24,6 +24,9 @@ type statements struct {
 	max int           // how many are kept; 0: any number
 	ttl time.Duration // how long one is kept; 0: for ever
 
+	// instead is who prepares from the first statement on that was seen; nil: nobody.
+	instead *preparer
+
 	plans  plans
 	mu     sync.Mutex
 	byText map[string]*statement
@@ -163,6 +166,8 @@ func (s *statements) put(query string, st *statement, err error) {
 	switch {
 	case st.dropped:
 		s.closeUnused(st)
+	case s.instead.inUse():
+		s.drop(query, st) // it will not be asked for any more
 	case stale || err != nil && err == st.err: //nolint:errorlint // the very error of preparing
 		s.drop(query, st)
 	}

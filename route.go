@@ -126,7 +126,7 @@ func (r *route) on(s *server) runner {
 	switch {
 	case s == nil:
 		return r.primary()
-	case r.prepared != nil && s.preparing == nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
+	case r.prepared != nil && !s.preparing.inUse() && !s.pooled.Load(): // behind a pooler the next server has not prepared it
 		return s.preparedFor(r.pooled())
 	default:
 		return s.poolFor(r.pooled())
@@ -276,7 +276,7 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	}
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
-		if s != nil && (r.prepared == nil || s.preparing != nil) {
+		if s != nil && (r.prepared == nil || s.preparing.inUse()) {
 			// As unrun would do it on a longer way: most reads run like this, and once.
 			if rows, err = s.poolFor(r.pooled()).QueryContext(ctx, query, args...); err == nil {
 				return nil
