@@ -18,7 +18,7 @@
 // A session is whoever must see their own writes. Without any session in the code the
 // whole process is one: it reads what it wrote, and everybody waits for everybody's
 // writes. A session for each user or request, put into the context with
-// [WithSession], waits only for its own:
+// [WithSession], waits only for its own, and for what code without a session wrote:
 //
 //	ctx = readsplit.WithSession(ctx, user)          // user is a *readsplit.Session
 //	err = db.WithContext(ctx).Create(&order).Error  // on the primary

@@ -10,7 +10,8 @@ import (
 	"github.com/readsplit/readsplit/session"
 )
 
-// A session for each user: a read waits for what its own user wrote, and for nobody else.
+// A session for each user: a read waits for what its own user wrote, and for no other
+// session.
 func ExampleWithSession() {
 	db, _, done := exampleDB(readsplit.Config{}) // gorm.Open and db.Use(readsplit.New(config))
 	defer done()

@@ -10,21 +10,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spaced is a text with a blank behind each of its tokens. It reports false where the
-// text cannot be cut, or not the same by every server.
+// spaced is a text with one more blank behind each of its tokens. It reports false where
+// the text cannot be cut, or not the same by every server.
 func spaced(d Dialect, sql, blank string) (string, bool) {
 	var b strings.Builder
-	lex := lexer{sql: sql, dialect: d}
+	lex, end := lexer{sql: sql, dialect: d}, int32(0)
 	for {
 		t := lex.next()
 		switch t.kind {
 		case tokBad:
 			return "", false
 		case tokEOF:
-			return b.String(), !lex.ambiguous
+			return b.String() + sql[end:], !lex.ambiguous
 		}
-		b.WriteString(sql[t.start:t.end])
+		b.WriteString(sql[end:t.end])
 		b.WriteString(blank)
+		end = t.end
 	}
 }
 
@@ -33,7 +34,7 @@ func spaced(d Dialect, sql, blank string) (string, bool) {
 // parameters, dotted names) is then read token by token.
 func requireBlanksChangeNothing(t *testing.T, d Dialect, sql string) {
 	t.Helper()
-	for _, blank := range []string{" ", "\n", " -- '\n", " /* \" */ /**/"} {
+	for _, blank := range []string{" ", "\n", " -- x\n", " /* \" */ /**/"} {
 		other, ok := spaced(d, sql, blank)
 		if !ok {
 			return
@@ -76,7 +77,7 @@ func TestBlanksChangeNothing(t *testing.T) {
 		requireBlanksChangeNothing(t, PostgreSQL, sql)
 	}
 	random, reads := rand.New(rand.NewPCG(1, 2)), 0
-	for range 30000 {
+	for range 10000 {
 		var b strings.Builder
 		if random.IntN(2) == 0 {
 			b.WriteString("SELECT ")
@@ -94,5 +95,5 @@ func TestBlanksChangeNothing(t *testing.T) {
 			reads++
 		}
 	}
-	require.Greater(t, reads, 1000, "the texts have no sense at all")
+	require.Greater(t, reads, 300, "the texts have no sense at all")
 }

@@ -66,7 +66,7 @@ func startsWithQuery(m *mark) bool {
 // suspicious reports whether a name is that of a built-in function that no replica
 // must run. Nobody calls an alias so, and the server might see more than an alias.
 func (s *scan) suspicious(kinds nameKinds) bool {
-	return s.lex.dialect == PostgreSQL && s.name.parts <= 2 && kinds&(nameWrites|nameSession|nameRefused) != 0
+	return s.lex.dialect == PostgreSQL && kinds&(nameWrites|nameSession|nameRefused) != 0
 }
 
 // endsOperand reports whether an operand ends with m. Of an unquoted word that

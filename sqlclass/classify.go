@@ -212,9 +212,10 @@ func (s *scan) quoted(m *mark) {
 	if s.lex.dialect == SQLServer {
 		s.temporary(m)
 	}
+	s.operand(m) // [p] calls a procedure where a batch begins with it
 }
 
-// operand notes a statement that begins with something else than a word or a name.
+// operand notes a statement that begins with something else than a word.
 func (s *scan) operand(m *mark) {
 	if !s.st.started && !s.isPrefix(m) {
 		s.st.started, s.st.other = true, true

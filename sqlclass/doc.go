@@ -33,7 +33,7 @@
 // text would be cut differently, both readings have to be reads. On SQL
 // Server, QUOTED_IDENTIFIER may be on or off.
 //
-// The PostgreSQL rules are compared with servers of versions 15 and 18 by the tests
+// The PostgreSQL rules are compared with servers of versions 15 to 18 by the tests
 // of internal/corpus: 1,500 statements of applications, tools and manuals, every
 // function on the list of harmless ones, and mutated statements run on a hot standby,
 // and none that it refuses or that leaves something behind is a Read. The SQL Server

@@ -81,6 +81,9 @@ func checkReadTokens(t *testing.T, d Dialect, sql string) {
 		if tok.kind != tokWord && tok.kind != tokPunct {
 			text = "?"
 		}
+		if prev == "" || prev == ";" {
+			require.True(t, tok.kind == tokWord || text == "(" || text == ";", "a statement begins with %s", sql[tok.start:tok.end])
+		}
 		switch text {
 		case "(", "[":
 			depth++

@@ -128,8 +128,8 @@ var All = []Mutant{
 		Mistake: "who has no session asks for nothing, not even for what the process wrote",
 		Edits: []Edit{{
 			"claims.go",
-			"at = rt.claimed(ctx, &rt.process, true, q, p)",
-			"at = time.Time{}",
+			"at, known := rt.known(&rt.process, q)",
+			"at, known := time.Time{}, true",
 		}},
 		Args: "-faults delay,pause",
 	},
