@@ -29,20 +29,31 @@ const choices = 3
 func (byLatency) Name() string { return "latency" }
 
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	n := draw(q, c, choices)
-	best, takes, than := 0, cost(&c[0]), margin
-	for i := 1; i < n; i++ {
-		if of := cost(&c[i]); sooner(of, takes*than, &c[i], &c[best]) {
-			best, takes, than = i, of, 1
+	c = c[:min(len(c), MaxCandidates)]
+	var drawn order
+	n := draw(q, c, &drawn)
+	best := &c[drawn[0]]
+	takes, than, first := cost(best), margin, drawn[0]
+	for _, i := range drawn[1:n] {
+		if of := cost(&c[i]); sooner(of, takes*than, &c[i], best) {
+			best, takes, than, first = &c[i], of, 1, i
 		}
 	}
-	return best
+	return int(first)
 }
 
-// draw brings n different candidates to the front, each drawn in proportion to its
-// weight among those that are left, and returns how many they are.
-func draw(q *Query, c []Candidate, n int) int {
-	n = min(n, len(c))
+// order is an order of candidates: their places in what was offered. Candidates
+// themselves are not moved about, since each is several words that were just written.
+type order [MaxCandidates]uint8
+
+// draw brings as many different candidates as there are choices to the front of drawn,
+// each drawn in proportion to its weight among those that are left, and returns how many
+// they are.
+func draw(q *Query, c []Candidate, drawn *order) (n int) {
+	for i := range c {
+		drawn[i] = uint8(i)
+	}
+	n = min(choices, len(c))
 	sum, random := total(c), q.Random
 	even := sum == uint64(len(c))     // all weights are 1
 	for i := range min(n, len(c)-1) { // the last one that is left is drawn by itself
@@ -51,12 +62,16 @@ func draw(q *Query, c []Candidate, n int) int {
 		random = rest
 		j := i + int(x)
 		if !even {
-			j = i + owner(c[i:], x)
+			for j = i; j < len(c)-1; j++ {
+				w := c[drawn[j]].Weight()
+				if x < w {
+					break
+				}
+				x -= w
+			}
 		}
-		if i != j {
-			c[i], c[j] = c[j], c[i]
-		}
-		sum -= c[i].Weight()
+		drawn[i], drawn[j] = drawn[j], drawn[i]
+		sum -= c[drawn[i]].Weight()
 	}
 	return n
 }
@@ -67,7 +82,7 @@ const margin = 0.75
 // sooner reports whether a read is over sooner on a, of that cost, than b allows.
 func sooner(of, than float64, a, b *Candidate) bool {
 	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
-		return lighter(a, b) < 0 // nothing is known of either
+		return lighter(inFlight(a), a.Weight(), inFlight(b), b.Weight()) < 0 // nothing is known of either
 	}
 	return of < than
 }

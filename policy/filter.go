@@ -13,24 +13,27 @@ type input struct {
 	load  Load
 	timed LatencyLoad // load, if it knows latencies
 	now   time.Time
+	trace *Trace        // nil: nobody asks why
 	bound time.Duration // on the staleness of a replica
 	left  time.Duration // that may still be waited
+	had   time.Duration // how long the primary has had what the session must see
 	// lifted leaves out the bounds on staleness, because the primary is lost.
 	lifted bool
 	// ejected offers replicas that are ejected too.
 	ejected bool
 	// quick leaves out the slow start, because nobody else serves the read.
 	quick bool
-	// unpicked leaves out the balancer.
-	unpicked bool
+	// strangers is how many replicas of other zones may still be offered; -1: as many as
+	// there are.
+	strangers int
 }
 
 // scratch holds the candidates of one decision. It is reused from decision to
 // decision: a read must not pay an allocation for being routed.
 type scratch struct {
-	candidates [MaxCandidates]Candidate
 	index      [MaxCandidates]int // of the candidates, out of a balancer's reach
 	n          int
+	candidates [MaxCandidates]Candidate
 }
 
 // outcome is what judging the replicas gave besides the candidates.
@@ -43,62 +46,54 @@ type outcome struct {
 }
 
 // filter judges the replicas and leaves those without an objection in sc.
-func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
-	var out outcome
-	sc.n = 0
+func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
+	sc.n, *out = 0, outcome{}
 	n := len(in.s.Replicas)
 	i, looks := offered(in.q, n), n
-	if only := in.q.Only; only != 0 && t == nil {
+	if only := in.q.Only; only != 0 && in.trace == nil {
 		if n > 1 || only != 1 {
 			out.objection = ReasonFailedThisRead // what is said of all the others
 		}
 		if i, looks = only-1, 1; i < 0 || i >= n {
-			return out
+			return
 		}
 	}
-	far := in.strangers(n)
-	var columns scan
-	prepared := t == nil && d.columnsFor(in, &columns)
-	for ; looks > 0; looks-- {
-		if sc.n == MaxCandidates && t == nil {
-			break
-		}
-		reason, may := ReasonNone, false
-		if prepared {
-			if i, looks, may = columns.pass(in, i, looks, &out); looks == 0 {
-				break
-			}
-		}
-		r := &in.s.Replicas[i]
-		if !may {
-			reason = d.judge(in, r, i)
-		}
-		if t != nil {
-			t.replica(d, in, r, i, reason)
-		}
-		switch {
-		case reason != ReasonNone:
-			out.object(reason)
-		case sc.n == MaxCandidates:
-		case n <= MaxCandidates || in.q.Zone == "" || r.Zone == in.q.Zone:
-			sc.add(in, r, i)
-		case far > 0:
-			far--
-			sc.add(in, r, i)
-		}
-		switch reason {
-		case ReasonBehindSession:
-			out.canWait = out.canWait || in.canWait(r)
-		case ReasonSlowStart:
-			out.slow = true
-		case ReasonEjected:
-			out.ejected = true
-		}
+	in.strangers = in.strangersOf(n)
+	known := scan{place: i, looks: looks}
+	if d.columnsFor(in, &known) {
+		d.scan(in, sc, out, &known)
+		return
+	}
+	for ; looks > 0 && (sc.n < MaxCandidates || in.trace != nil); looks-- {
+		d.look(in, sc, out, i)
 		if i++; i == n {
 			i = 0
 		}
 	}
-	return out
+}
+
+// look judges one replica by all rules.
+func (d *Decider) look(in *input, sc *scratch, out *outcome, i int) {
+	r := &in.s.Replicas[i]
+	reason := d.judge(in, r, i)
+	if in.trace != nil {
+		in.trace.replica(d, in, r, i, reason)
+	}
+	switch reason {
+	case ReasonNone:
+		if sc.n < MaxCandidates && in.offers(r) {
+			sc.index[sc.n] = i
+			sc.n++
+		}
+		return
+	case ReasonBehindSession:
+		out.canWait = out.canWait || in.canWait(r)
+	case ReasonSlowStart:
+		out.slow = true
+	case ReasonEjected:
+		out.ejected = true
+	}
+	out.object(reason)
 }
 
 // object notes an objection against one replica.
@@ -127,13 +122,13 @@ func offered(q *Query, replicas int) int {
 	return int((turn - turn%MaxCandidates) % uint64(replicas))
 }
 
-// strangers is how many replicas of other zones are offered at most: without a bound
-// the first MaxCandidates of many replicas may all be of other zones, and every read
-// leave its own although that could serve it. Where the zone has none, as many as
-// there are.
-func (in *input) strangers(replicas int) int {
+// strangersOf is how many of so many replicas may be offered although they are of
+// another zone than the query's: without a bound the first MaxCandidates of many replicas
+// may all be of other zones, and every read leave its own although that could serve it.
+// Where the zone has none, as many as there are.
+func (in *input) strangersOf(replicas int) int {
 	if in.q.Zone == "" || replicas <= MaxCandidates {
-		return MaxCandidates
+		return -1
 	}
 	if c := in.s.columns; c != nil && slices.Contains(c.zones, in.q.Zone) {
 		return MaxCandidates / 4
@@ -143,17 +138,19 @@ func (in *input) strangers(replicas int) int {
 			return MaxCandidates / 4
 		}
 	}
-	return MaxCandidates
+	return -1
 }
 
-func (sc *scratch) add(in *input, r *Replica, index int) {
-	c := &sc.candidates[sc.n]
-	c.Index, c.Replica, c.InFlight, c.Latency, c.weight = index, r, in.inFlight(index), 0, r.share()
-	if in.timed != nil {
-		c.Latency = in.timed.Latency(index, in.now)
+// offers reports whether r, which may serve the read, is offered to the balancer.
+func (in *input) offers(r *Replica) bool {
+	if in.strangers < 0 || r.Zone == in.q.Zone {
+		return true
 	}
-	sc.index[sc.n] = index
-	sc.n++
+	if in.strangers == 0 {
+		return false
+	}
+	in.strangers--
+	return true
 }
 
 func (in *input) inFlight(index int) int64 {
@@ -166,19 +163,18 @@ func (in *input) inFlight(index int) int64 {
 // canWait reports whether r, which only lacks the session's position, is likely
 // to reach it in what is left to wait. Without this question a slow replica
 // would add the longest wait to every read and serve none.
-func (in *input) canWait(r *Replica) bool {
-	return in.left > 0 && in.remains(r.CatchUp) <= in.left && !r.Paused
+func (in *input) canWait(r *Replica) bool { return !r.Paused && in.reaches(r.CatchUp) }
+
+// reaches is canWait for a replica that takes so long.
+func (in *input) reaches(catchUp time.Duration) bool {
+	return in.left > 0 && in.remains(catchUp) <= in.left
 }
 
 // remains is for how long a replica that takes so long will most likely lack what the
 // session must see, which the primary has had for a while. The longer it takes, the less
 // exactly is that known.
 func (in *input) remains(catchUp time.Duration) time.Duration {
-	if in.q.NeedAt.IsZero() {
-		return catchUp
-	}
-	had := max(in.now.Sub(in.q.NeedAt), 0)
-	return max(catchUp-had, 0) + had/lateness
+	return max(catchUp-in.had, 0) + in.had/lateness
 }
 
 // lateness is the part of its delay by which a replica may be late.
@@ -286,12 +282,42 @@ func (r Reason) ofSample() bool {
 // reach: a balancer that writes to what it was given must not be able to send a
 // read to a replica that may not serve it.
 func (d *Decider) pick(in *input, sc *scratch) int {
-	c, index := sc.candidates[:sc.n], sc.index[:sc.n]
-	if len(c) == 1 || in.unpicked {
+	index := sc.index[:sc.n]
+	if len(index) == 1 || in.trace != nil && in.trace.unpicked {
 		return index[0]
 	}
-	if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) && slices.Contains(index, c[i].Index) {
-		return c[i].Index
+	c := sc.offer(in)
+	i := d.balancer.Pick(in.q, c)
+	if i < 0 || i >= len(c) {
+		return index[0]
+	}
+	if picked := c[i].Index; picked == index[i] || slices.Contains(index, picked) {
+		return picked
 	}
 	return index[0]
+}
+
+// offer fills in what a balancer wants to know of the candidates.
+func (sc *scratch) offer(in *input) []Candidate {
+	offered, replicas := sc.candidates[:sc.n], in.s.Replicas
+	var known []traits
+	if c := in.s.columns; c != nil && c.of == &replicas[0] {
+		known = c.traits
+	}
+	for i, index := range sc.index[:sc.n] {
+		c := &offered[i]
+		c.Index, c.Replica, c.InFlight, c.Latency, c.traits = index, &replicas[index], 0, 0, traits{}
+		if index < len(known) {
+			c.traits = known[index]
+		}
+		if in.load != nil {
+			c.InFlight = in.load.InFlight(index)
+		}
+	}
+	if in.timed != nil {
+		for i := range offered {
+			offered[i].Latency = in.timed.Latency(offered[i].Index, in.now)
+		}
+	}
+	return offered
 }

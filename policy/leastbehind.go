@@ -55,7 +55,7 @@ func newestReplayed(c []Candidate) (newest time.Time) {
 // behind is how much farther behind c is than whoever shows newest.
 func behind(c *Candidate, newest time.Time) time.Duration {
 	switch r := c.Replica; {
-	case r.standsIn():
+	case r.standsIn() || r.ReplayedAt == newest:
 		return 0
 	case r.ReplayedAt.IsZero() && !newest.IsZero():
 		return 1<<63 - 1 // nothing is proven

@@ -57,7 +57,14 @@ type Candidate struct {
 	// is a [LatencyLoad]; 0: unknown.
 	Latency time.Duration
 
-	weight uint64 // see Weight; 0: not known yet
+	traits // zero: not known yet
+}
+
+// traits are what balancers want to know of a replica and would else work out for each
+// read.
+type traits struct {
+	weight uint64 // see Weight
+	hash   uint64 // of its name
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that

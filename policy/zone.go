@@ -94,12 +94,19 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 
 // narrow brings the candidates that q prefers together and returns where they are.
 func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
-	near := gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
-	m := measure{fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+	var m measure
+	near, own := m.take(q, c)
 	if z.spill.Lag > 0 {
 		m.newest = newestReplayed(c)
 	}
-	within := func(c *Candidate) bool { return chance(q.Random, c.Index+spillDraw) >= z.over(c, &m) }
+	within := func(c *Candidate) bool {
+		over := z.over(c, &m)
+		return over <= 0 || chance(q.Random, c.Index+spillDraw) >= over
+	}
+	if near == 1 && within(&c[own]) {
+		return own, own + 1
+	}
+	gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
 	if n := gather(c[:near], within); n > 0 {
 		return 0, n
 	}
@@ -108,18 +115,6 @@ func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 		return near, near + n
 	}
 	return 0, len(c)
-}
-
-// fastest is the least latency in c. Where it is unknown one read finds out, and the
-// others do not wait for that.
-func fastest(c []Candidate) float64 {
-	least := math.Inf(1)
-	for i := range c {
-		if c[i].Latency > 0 || inFlight(&c[i]) == 0 {
-			least = min(least, float64(max(c[i].Latency, 1)))
-		}
-	}
-	return least
 }
 
 // gather moves the candidates that ok takes to the front of c and returns how many
@@ -147,18 +142,47 @@ type measure struct {
 	elsewhere float64   // the least latency in other zones, in ns
 }
 
+// take measures c and returns how many of them are of q's own zone, and the last of these.
+func (m *measure) take(q *Query, c []Candidate) (near, own int) {
+	sum, least := uint64(0), time.Duration(-1)
+	for i := range c {
+		sum += c[i].Weight()
+		if c[i].Replica.Zone == q.Zone {
+			near, own = near+1, i
+			continue
+		}
+		// Where it is unknown one read finds out, and the others do not wait for that.
+		if at := max(c[i].Latency, 1); (least < 0 || at < least) && (c[i].Latency > 0 || inFlight(&c[i]) == 0) {
+			least = at
+		}
+	}
+	m.fair, m.elsewhere = float64(sum)/float64(len(c)), float64(least)
+	if least < 0 {
+		m.elsewhere = math.Inf(1)
+	}
+	return near, own
+}
+
 // over is the share of reads that should leave c: none within the bounds, all at
 // twice one of them.
-func (z zoneFirst) over(c *Candidate, m *measure) float64 {
-	share := 0.0
+func (z zoneFirst) over(c *Candidate, m *measure) (share float64) {
 	if z.spill.InFlight > 0 {
-		share = float64(inFlight(c))*m.fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
+		share = beyond(float64(inFlight(c))*m.fair, float64(z.spill.InFlight)*float64(c.Weight()))
 	}
 	if z.spill.Latency > 0 {
-		share = max(share, float64(c.Latency)/max(float64(z.spill.Latency), m.elsewhere)-1)
+		share = max(share, beyond(float64(c.Latency), max(float64(z.spill.Latency), m.elsewhere)))
 	}
 	if z.spill.Lag > 0 {
-		share = max(share, float64(behind(c, m.newest))/float64(z.spill.Lag)-1)
+		share = max(share, beyond(float64(behind(c, m.newest)), float64(z.spill.Lag)))
 	}
 	return share
+}
+
+// beyond is by which part of bound v is over it. What is not, which most are, is not
+// worth a division.
+func beyond(v, bound float64) float64 {
+	if v <= bound {
+		return 0
+	}
+	return v/bound - 1
 }
