@@ -19,7 +19,7 @@ type columns struct {
 	history lsn.History
 	zones   []string // of the replicas that are there, the first mostZones of them
 	list    []column
-	traits  []traits // as list; apart from it, so that those who are passed over are few bytes
+	offers  []Candidate // as list, for a balancer; apart, so that those who are passed over are few bytes
 
 	worst    column        // where it may serve, every replica may
 	furthest lsn.LSN       // that any of list has
@@ -50,11 +50,11 @@ func (s *Snapshot) Prepare(now time.Time) {
 		s.columns = nil
 		return
 	}
-	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), traits: make([]traits, n), quickest: math.MaxInt64}
+	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), offers: make([]Candidate, n), quickest: math.MaxInt64}
 	c.worst = column{applied: math.MaxUint64, sampled: math.MaxInt64, replayed: math.MaxInt64, settled: math.MinInt64}
 	for i := range s.Replicas {
 		r, to := &s.Replicas[i], &c.list[i]
-		c.traits[i] = traits{r.share(), hashed(r.Name)}
+		c.offers[i] = Candidate{Index: i, Replica: r, traits: traits{r.share(), hashed(r.Name)}}
 		to.settled, to.zone = farthest, c.zoneOf(r)
 		if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
 			c.odd = append(c.odd, i)
@@ -65,6 +65,14 @@ func (s *Snapshot) Prepare(now time.Time) {
 		c.worst.sampled, c.worst.replayed = min(c.worst.sampled, to.sampled), min(c.worst.replayed, to.replayed)
 	}
 	s.columns = c
+}
+
+// offers are candidates for all replicas of s; none, unless it was prepared.
+func (s *Snapshot) offers() []Candidate {
+	if c := s.columns; c != nil && c.of == &s.Replicas[0] {
+		return c.offers
+	}
+	return nil
 }
 
 // zoneOf is the place of r's zone in c.zones, +1.

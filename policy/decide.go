@@ -115,17 +115,6 @@ func (d *Decider) among(in *input, sc *scratch, to *Decision) {
 	}
 }
 
-// serve decides for one of the candidates.
-func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
-	i := d.pick(in, sc)
-	r := &in.s.Replicas[i]
-	to.Target, to.Replica, to.Reason, to.Check = ToReplica, i, reason, onConnection(in.q, r)
-	if r.NoPosition && !r.standsIn() && !to.Check &&
-		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
-		to.Reason = ReasonStatedLag
-	}
-}
-
 // claim is the weakest claim on freshness that let a replica through.
 func claim(q *Query) Reason {
 	switch {

@@ -47,7 +47,8 @@ type outcome struct {
 
 // filter judges the replicas and leaves those without an objection in sc.
 func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
-	sc.n, *out = 0, outcome{}
+	sc.n = 0
+	*out = outcome{}
 	n := len(in.s.Replicas)
 	i, looks := offered(in.q, n), n
 	if only := in.q.Only; only != 0 && in.trace == nil {
@@ -60,7 +61,12 @@ func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
 	}
 	in.strangers = in.strangersOf(n)
 	known := scan{place: i, looks: looks}
-	if d.columnsFor(in, &known) {
+	switch {
+	case !d.columnsFor(in, &known):
+	case known.all(in):
+		known.takeAll(sc)
+		return
+	default:
 		d.scan(in, sc, out, &known)
 		return
 	}
@@ -278,45 +284,44 @@ func (r Reason) ofSample() bool {
 	return r.bounds() || r == ReasonBehindSession || r == ReasonUnprovenHistory || r == ReasonOtherHistory
 }
 
-// pick asks the balancer and checks its answer against a list that it cannot
-// reach: a balancer that writes to what it was given must not be able to send a
-// read to a replica that may not serve it.
-func (d *Decider) pick(in *input, sc *scratch) int {
+// serve decides for the candidate that the balancer picks. Its answer is checked against
+// a list that it cannot reach: a balancer that writes to what it was given must not be
+// able to send a read to a replica that may not serve it.
+func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 	index := sc.index[:sc.n]
-	if len(index) == 1 || in.trace != nil && in.trace.unpicked {
-		return index[0]
+	picked := index[0]
+	if len(index) > 1 && (in.trace == nil || !in.trace.unpicked) {
+		c := sc.offer(in)
+		if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) {
+			if x := c[i].Index; x == index[i] || slices.Contains(index, x) {
+				picked = x
+			}
+		}
 	}
-	c := sc.offer(in)
-	i := d.balancer.Pick(in.q, c)
-	if i < 0 || i >= len(c) {
-		return index[0]
+	r := &in.s.Replicas[picked]
+	to.Target, to.Replica, to.Reason, to.Check = ToReplica, picked, reason, onConnection(in.q, r)
+	if r.NoPosition && !r.standsIn() && !to.Check &&
+		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
+		to.Reason = ReasonStatedLag
 	}
-	if picked := c[i].Index; picked == index[i] || slices.Contains(index, picked) {
-		return picked
-	}
-	return index[0]
 }
 
 // offer fills in what a balancer wants to know of the candidates.
 func (sc *scratch) offer(in *input) []Candidate {
-	offered, replicas := sc.candidates[:sc.n], in.s.Replicas
-	var known []traits
-	if c := in.s.columns; c != nil && c.of == &replicas[0] {
-		known = c.traits
-	}
-	for i, index := range sc.index[:sc.n] {
-		c := &offered[i]
-		c.Index, c.Replica, c.InFlight, c.Latency, c.traits = index, &replicas[index], 0, 0, traits{}
+	offered := sc.candidates[:sc.n]
+	known := in.s.offers()
+	for i := range offered {
+		c, index := &offered[i], sc.index[i]
 		if index < len(known) {
-			c.traits = known[index]
+			*c = known[index]
+		} else {
+			*c = Candidate{Index: index, Replica: &in.s.Replicas[index]}
 		}
 		if in.load != nil {
 			c.InFlight = in.load.InFlight(index)
 		}
-	}
-	if in.timed != nil {
-		for i := range offered {
-			offered[i].Latency = in.timed.Latency(offered[i].Index, in.now)
+		if in.timed != nil {
+			c.Latency = in.timed.Latency(index, in.now)
 		}
 	}
 	return offered

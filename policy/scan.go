@@ -60,10 +60,6 @@ func within(bound int64) int64 { return min(max(bound, -4*farthest), 4*farthest)
 // scan goes over the replicas as filter does, and leaves to look those of which the
 // columns do not say what the rules would say.
 func (d *Decider) scan(in *input, sc *scratch, out *outcome, s *scan) {
-	if !s.asked && in.strangers < 0 && s.serves(&s.worst) {
-		s.takeAll(sc)
-		return
-	}
 	for s.looks > 0 && sc.n < MaxCandidates {
 		if s.asked && s.ask(in) || s.pass(in, sc, out) {
 			d.look(in, sc, out, s.place)
@@ -72,9 +68,11 @@ func (d *Decider) scan(in *input, sc *scratch, out *outcome, s *scan) {
 	}
 }
 
-// serves reports whether there is nothing against c, as pass finds.
-func (s *scan) serves(c *column) bool {
-	return c.settled <= s.settled && c.sampled >= s.sampled && c.replayed >= s.replayed && c.applied >= s.need
+// all reports whether every replica may serve.
+func (s *scan) all(in *input) bool {
+	w := &s.worst
+	return w.settled <= s.settled && w.sampled >= s.sampled && w.replayed >= s.replayed && w.applied >= s.need &&
+		!s.asked && in.strangers < 0
 }
 
 // takeAll makes candidates of all that are left, or of as many as there may be.

@@ -156,8 +156,10 @@ func (m *measure) take(q *Query, c []Candidate) (near, own int) {
 			least = at
 		}
 	}
-	m.fair, m.elsewhere = float64(sum)/float64(len(c)), float64(least)
-	if least < 0 {
+	if m.fair = 1; sum != uint64(len(c)) {
+		m.fair = float64(sum) / float64(len(c))
+	}
+	if m.elsewhere = float64(least); least < 0 {
 		m.elsewhere = math.Inf(1)
 	}
 	return near, own
