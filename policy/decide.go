@@ -81,9 +81,6 @@ func (d *Decider) decide(in *input, to *Decision) {
 	if to.Reason = d.request(in); to.Reason != ReasonNone {
 		return
 	}
-	if !d.timeless {
-		in.timed, _ = in.load.(LatencyLoad)
-	}
 	// What a policy panics on is left to the collector.
 	sc := d.scratch.Get().(*scratch)
 	d.among(in, sc, to)

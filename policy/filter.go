@@ -11,7 +11,6 @@ type input struct {
 	q     *Query
 	s     *Snapshot
 	load  Load
-	timed LatencyLoad // load, if it knows latencies
 	now   time.Time
 	trace *Trace        // nil: nobody asks why
 	bound time.Duration // on the staleness of a replica
@@ -60,18 +59,28 @@ func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
 		}
 	}
 	in.strangers = in.strangersOf(n)
-	known := scan{place: i, looks: looks}
-	switch {
-	case !d.columnsFor(in, &known):
-	case known.all(in):
-		known.takeAll(sc)
-		return
-	default:
-		d.scan(in, sc, out, &known)
+	if b, ok := d.bounds(in); ok {
+		if in.strangers < 0 && b.within(&in.s.columns.worst) && !in.asks() {
+			sc.take(i, min(looks, MaxCandidates), n)
+			return
+		}
+		s := in.scan(b, i, looks)
+		d.scan(in, sc, out, &s)
 		return
 	}
 	for ; looks > 0 && (sc.n < MaxCandidates || in.trace != nil); looks-- {
 		d.look(in, sc, out, i)
+		if i++; i == n {
+			i = 0
+		}
+	}
+}
+
+// take makes candidates of so many of n replicas, from place i on.
+func (sc *scratch) take(i, many, n int) {
+	sc.n = many
+	for k := range sc.index[:many] {
+		sc.index[k] = i
 		if i++; i == n {
 			i = 0
 		}
@@ -183,6 +192,9 @@ func (in *input) remains(catchUp time.Duration) time.Duration {
 	return max(catchUp-in.had, 0) + in.had/lateness
 }
 
+// asks reports whether rules about the query have to be asked of each replica.
+func (in *input) asks() bool { return in.q.Exclude != 0 || in.q.Group != "" }
+
 // lateness is the part of its delay by which a replica may be late.
 const lateness = 8
 
@@ -291,7 +303,7 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 	index := sc.index[:sc.n]
 	picked := index[0]
 	if len(index) > 1 && (in.trace == nil || !in.trace.unpicked) {
-		c := sc.offer(in)
+		c := d.offer(in, sc)
 		if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) {
 			if x := c[i].Index; x == index[i] || slices.Contains(index, x) {
 				picked = x
@@ -307,9 +319,13 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 }
 
 // offer fills in what a balancer wants to know of the candidates.
-func (sc *scratch) offer(in *input) []Candidate {
+func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 	offered := sc.candidates[:sc.n]
 	known := in.s.offers()
+	var timed LatencyLoad
+	if !d.timeless {
+		timed, _ = in.load.(LatencyLoad)
+	}
 	for i := range offered {
 		c, index := &offered[i], sc.index[i]
 		if index < len(known) {
@@ -320,8 +336,8 @@ func (sc *scratch) offer(in *input) []Candidate {
 		if in.load != nil {
 			c.InFlight = in.load.InFlight(index)
 		}
-		if in.timed != nil {
-			c.Latency = in.timed.Latency(index, in.now)
+		if timed != nil {
+			c.Latency = timed.Latency(index, in.now)
 		}
 	}
 	return offered

@@ -3,59 +3,74 @@ package policy
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/readsplit/readsplit/lsn"
 )
 
-// scan is one decision's look at columns.
-type scan struct {
-	*columns
-	place, looks int // the next one to look at, and how many are left with it
-
-	settled, sampled, replayed int64 // a replica serves that is settled by then, and as young as that
+// bounds are what a column must keep for its replica to serve a read.
+type bounds struct {
+	settled, sampled, replayed int64 // settled by then, and as young as that
 	need                       lsn.LSN
-	asked                      bool  // rules about the query have to be asked
-	zone                       uint8 // the query's, where strangers are counted
-	beyond                     bool  // nobody has need, and the primary is there
-	vain                       bool  // nor will anybody have it in time
-	hopeless                   bool  // nobody of the columns can change what is decided any more
 }
 
-// columnsFor looks by s at the columns of in's snapshot, and reports whether they can
-// answer for the rules.
-func (d *Decider) columnsFor(in *input, s *scan) bool {
+// within reports whether c keeps b.
+func (b bounds) within(c *column) bool {
+	return c.settled <= b.settled && c.sampled >= b.sampled && c.replayed >= b.replayed && c.applied >= b.need
+}
+
+// bounds returns what columns must keep for in. ok is false where they cannot answer for
+// the rules.
+func (d *Decider) bounds(in *input) (b bounds, ok bool) {
 	c, q := in.s.columns, in.q
 	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer || in.trace != nil {
-		return false
+		return b, false
 	}
 	now, ok := c.since(in.now)
 	slow := int64(max(d.limits.SlowStart, 0))
-	s.columns, s.settled = c, now-slow
-	s.sampled, s.replayed = now-within(int64(d.limits.MaxSampleAge)), now-within(int64(in.bound))
+	b.settled, b.sampled, b.replayed = now-slow, now-bound(d.limits.MaxSampleAge), now-bound(in.bound)
 	if q.boundless() || in.lifted {
-		s.replayed = math.MinInt64
+		b.replayed = math.MinInt64
 	}
 	if q.Mode != AnyReplica {
 		if !q.Need.Zero() {
-			s.need = q.Need.LSN
-			ok = ok && s.need != 0 && q.Need.History == c.history
+			b.need = q.Need.LSN
+			ok = ok && b.need != 0 && q.Need.History == c.history
 		}
 		if q.Ahead {
-			s.need = math.MaxUint64
+			b.need = math.MaxUint64
 		}
 	}
-	s.asked = q.Exclude != 0 || q.Group != ""
+	return b, ok && slow < farthest
+}
+
+// bound is d as a number that can be subtracted from a column's time.
+func bound(d time.Duration) int64 { return min(max(int64(d), -4*farthest), 4*farthest) }
+
+// scan is one decision's look at columns.
+type scan struct {
+	*columns
+	bounds
+	place, looks int   // the next one to look at, and how many are left with it
+	asked        bool  // rules about the query have to be asked
+	zone         uint8 // the query's, where strangers are counted
+	beyond       bool  // nobody has need, and the primary is there
+	vain         bool  // nor will anybody have it in time
+	hopeless     bool  // nobody of the columns can change what is decided any more
+}
+
+// scan returns a look at so many replicas from place on.
+func (in *input) scan(b bounds, place, looks int) scan {
+	c := in.s.columns
+	s := scan{columns: c, bounds: b, place: place, looks: looks, asked: in.asks()}
 	if s.need > c.furthest {
 		s.beyond, s.vain = !in.s.Primary.Lost, in.left < in.remains(c.quickest)
 	}
 	if in.strangers >= 0 {
-		s.zone = uint8(slices.Index(c.zones, q.Zone) + 1)
+		s.zone = uint8(slices.Index(c.zones, in.q.Zone) + 1)
 	}
-	return ok && slow < farthest
+	return s
 }
-
-// within is a bound that can be subtracted from a column's time.
-func within(bound int64) int64 { return min(max(bound, -4*farthest), 4*farthest) }
 
 // scan goes over the replicas as filter does, and leaves to look those of which the
 // columns do not say what the rules would say.
@@ -64,25 +79,6 @@ func (d *Decider) scan(in *input, sc *scratch, out *outcome, s *scan) {
 		if s.asked && s.ask(in) || s.pass(in, sc, out) {
 			d.look(in, sc, out, s.place)
 			s.skip(1)
-		}
-	}
-}
-
-// all reports whether every replica may serve.
-func (s *scan) all(in *input) bool {
-	w := &s.worst
-	return w.settled <= s.settled && w.sampled >= s.sampled && w.replayed >= s.replayed && w.applied >= s.need &&
-		!s.asked && in.strangers < 0
-}
-
-// takeAll makes candidates of all that are left, or of as many as there may be.
-func (s *scan) takeAll(sc *scratch) {
-	sc.n = min(s.looks, MaxCandidates)
-	place := s.place
-	for i := range sc.index[:sc.n] {
-		sc.index[i] = place
-		if place++; place == len(s.list) {
-			place = 0
 		}
 	}
 }
@@ -109,7 +105,7 @@ func (s *scan) pass(in *input, sc *scratch, out *outcome) (odd bool) {
 		return s.toOdd()
 	}
 	var behind, lagging, old bool
-	fixed, list := ReasonNone, s.list
+	fixed, list, b := ReasonNone, s.list, s.bounds
 	place, looks, until, n := s.place, s.looks, 0, sc.n
 	if s.asked {
 		until = looks - 1
@@ -117,7 +113,7 @@ func (s *scan) pass(in *input, sc *scratch, out *outcome) (odd bool) {
 pass:
 	for looks > until && n < MaxCandidates {
 		switch c := &list[place]; {
-		case c.settled > s.settled: // ejected, or coming back
+		case c.settled > b.settled: // ejected, or coming back
 			if c.fixed == ReasonNone {
 				odd = true
 				break pass
@@ -125,11 +121,11 @@ pass:
 			if telling[c.fixed] > telling[fixed] {
 				fixed = c.fixed
 			}
-		case c.sampled < s.sampled:
+		case c.sampled < b.sampled:
 			old = true
-		case c.replayed < s.replayed:
+		case c.replayed < b.replayed:
 			lagging = true
-		case c.applied < s.need:
+		case c.applied < b.need:
 			behind = true
 			out.canWait = out.canWait || c.waits && in.reaches(c.catchUp)
 			if s.hopeless = s.beyond && (s.vain || out.canWait); s.hopeless {
