@@ -29,51 +29,56 @@ const choices = 3
 func (byLatency) Name() string { return "latency" }
 
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	c = c[:min(len(c), MaxCandidates)]
-	var drawn order
+	var drawn [choices]int
 	n := draw(q, c, &drawn)
-	best := &c[drawn[0]]
-	takes, than, first := cost(best), margin, drawn[0]
+	best := drawn[0]
+	takes, than := cost(&c[best]), margin
 	for _, i := range drawn[1:n] {
-		if of := cost(&c[i]); sooner(of, takes*than, &c[i], best) {
-			best, takes, than, first = &c[i], of, 1, i
+		if of := cost(&c[i]); sooner(of, takes*than, &c[i], &c[best]) {
+			best, takes, than = i, of, 1
 		}
 	}
-	return int(first)
+	return best
 }
 
-// order is an order of candidates: their places in what was offered. Candidates
-// themselves are not moved about, since each is several words that were just written.
-type order [MaxCandidates]uint8
-
-// draw brings as many different candidates as there are choices to the front of drawn,
-// each drawn in proportion to its weight among those that are left, and returns how many
-// they are.
-func draw(q *Query, c []Candidate, drawn *order) (n int) {
-	for i := range c {
-		drawn[i] = uint8(i)
-	}
+// draw puts as many different candidates into drawn as there are choices, each drawn in
+// proportion to its weight among those that are left, and returns how many they are. It is
+// a shuffle that moves no candidate: from says which places were exchanged with the first.
+func draw(q *Query, c []Candidate, drawn *[choices]int) (n int) {
+	var from [choices]int
 	n = min(choices, len(c))
 	sum, random := total(c), q.Random
-	even := sum == uint64(len(c))     // all weights are 1
-	for i := range min(n, len(c)-1) { // the last one that is left is drawn by itself
+	even := sum == uint64(len(c)) // all weights are 1
+	for i := range n {
 		// What the product leaves is as random as what went in.
 		x, rest := bits.Mul64(random, sum)
 		random = rest
 		j := i + int(x)
 		if !even {
-			for j = i; j < len(c)-1; j++ {
-				w := c[drawn[j]].Weight()
+			j = i
+			for ; j < len(c)-1; j++ {
+				w := c[stands(&from, i, j)].Weight()
 				if x < w {
 					break
 				}
 				x -= w
 			}
 		}
-		drawn[i], drawn[j] = drawn[j], drawn[i]
+		from[i], drawn[i] = j, stands(&from, i, j)
 		sum -= c[drawn[i]].Weight()
 	}
 	return n
+}
+
+// stands returns who stands at a place once the first i have been exchanged with those
+// that stood at from.
+func stands(from *[choices]int, i, place int) int {
+	for k := i - 1; k >= 0; k-- {
+		if from[k] == place {
+			place = k
+		}
+	}
+	return place
 }
 
 // margin is how much less another one must cost than the first.

@@ -54,7 +54,7 @@ func (s *Snapshot) Prepare(now time.Time) {
 	c.worst = column{applied: math.MaxUint64, sampled: math.MaxInt64, replayed: math.MaxInt64, settled: math.MinInt64}
 	for i := range s.Replicas {
 		r, to := &s.Replicas[i], &c.list[i]
-		c.offers[i] = Candidate{Index: i, Replica: r, traits: traits{r.share(), hashed(r.Name)}}
+		c.offers[i] = Candidate{Index: i, Replica: r, traits: c.traits(r)}
 		to.settled, to.zone = farthest, c.zoneOf(r)
 		if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
 			c.odd = append(c.odd, i)
@@ -65,6 +65,14 @@ func (s *Snapshot) Prepare(now time.Time) {
 		c.worst.sampled, c.worst.replayed = min(c.worst.sampled, to.sampled), min(c.worst.replayed, to.replayed)
 	}
 	s.columns = c
+}
+
+func (c *columns) traits(r *Replica) traits {
+	t := traits{weight: r.share(), hash: hashed(r.Name)}
+	if shown, ok := c.since(r.ReplayedAt); ok && !r.standsIn() {
+		t.shown = shown
+	}
+	return t
 }
 
 // offers are candidates for all replicas of s; none, unless it was prepared.

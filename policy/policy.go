@@ -65,6 +65,7 @@ type Candidate struct {
 type traits struct {
 	weight uint64 // see Weight
 	hash   uint64 // of its name
+	shown  int64  // how new is what it is proven to show, in ns from one moment for all; 0: see behind
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that

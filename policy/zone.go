@@ -85,6 +85,9 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 	if q.Zone != "" {
 		from, to = z.narrow(q, c)
 	}
+	if to-from == 1 {
+		return from
+	}
 	// A wrong answer of inner must not leave the zone either.
 	if i := z.inner.Pick(q, c[from:to:to]); i >= 0 && i < to-from {
 		return from + i
@@ -97,7 +100,7 @@ func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 	var m measure
 	near, own := m.take(q, c)
 	if z.spill.Lag > 0 {
-		m.newest = newestReplayed(c)
+		m.lags = lagsOf(c)
 	}
 	within := func(c *Candidate) bool {
 		over := z.over(c, &m)
@@ -137,9 +140,9 @@ const spillDraw = 1 << 20
 
 // measure is what a candidate is compared with.
 type measure struct {
-	newest    time.Time // what the least lagging candidate shows
-	fair      float64   // the average weight
-	elsewhere float64   // the least latency in other zones, in ns
+	lags      lags
+	fair      float64 // the average weight
+	elsewhere float64 // the least latency in other zones, in ns
 }
 
 // take measures c and returns how many of them are of q's own zone, and the last of these.
@@ -175,7 +178,7 @@ func (z zoneFirst) over(c *Candidate, m *measure) (share float64) {
 		share = max(share, beyond(float64(c.Latency), max(float64(z.spill.Latency), m.elsewhere)))
 	}
 	if z.spill.Lag > 0 {
-		share = max(share, beyond(float64(behind(c, m.newest)), float64(z.spill.Lag)))
+		share = max(share, beyond(float64(m.lags.behind(c)), float64(z.spill.Lag)))
 	}
 	return share
 }
