@@ -29,45 +29,41 @@ const choices = 3
 func (byLatency) Name() string { return "latency" }
 
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	var drawn [choices]int
-	n := draw(q, c, &drawn)
-	best := drawn[0]
-	takes, than := cost(&c[best]), margin
-	for _, i := range drawn[1:n] {
-		if of := cost(&c[i]); sooner(of, takes*than, &c[i], &c[best]) {
-			best, takes, than = i, of, 1
-		}
-	}
-	return best
-}
-
-// draw puts as many different candidates into drawn as there are choices, each drawn in
-// proportion to its weight among those that are left, and returns how many they are. It is
-// a shuffle that moves no candidate: from says which places were exchanged with the first.
-func draw(q *Query, c []Candidate, drawn *[choices]int) (n int) {
+	// A shuffle that moves no candidate: from says which places were exchanged with the first.
 	var from [choices]int
-	n = min(choices, len(c))
 	sum, random := total(c), q.Random
 	even := sum == uint64(len(c)) // all weights are 1
-	for i := range n {
+	var best expected
+	than := margin
+	for i := range min(choices, len(c)) {
 		// What the product leaves is as random as what went in.
 		x, rest := bits.Mul64(random, sum)
 		random = rest
-		j := i + int(x)
-		if !even {
-			j = i
-			for ; j < len(c)-1; j++ {
-				w := c[stands(&from, i, j)].Weight()
-				if x < w {
-					break
-				}
-				x -= w
-			}
+		if from[i] = i + int(x); !even {
+			from[i] = ownerFrom(c, &from, i, x)
 		}
-		from[i], drawn[i] = j, stands(&from, i, j)
-		sum -= c[drawn[i]].Weight()
+		drawn := stands(&from, i, from[i])
+		of := expect(c, drawn)
+		sum -= of.weight
+		if i == 0 {
+			best = of
+		} else if of.sooner(&best, than) {
+			best, than = of, 1
+		}
 	}
-	return n
+	return best.of
+}
+
+// ownerFrom returns the place from i on whose candidate unit x of the weights belongs to.
+func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
+	for place := i; place < len(c)-1; place++ {
+		w := c[stands(from, i, place)].Weight()
+		if x < w {
+			return place
+		}
+		x -= w
+	}
+	return len(c) - 1
 }
 
 // stands returns who stands at a place once the first i have been exchanged with those
@@ -84,26 +80,36 @@ func stands(from *[choices]int, i, place int) int {
 // margin is how much less another one must cost than the first.
 const margin = 0.75
 
-// sooner reports whether a read is over sooner on a, of that cost, than b allows.
-func sooner(of, than float64, a, b *Candidate) bool {
-	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
-		return lighter(inFlight(a), a.Weight(), inFlight(b), b.Weight()) < 0 // nothing is known of either
-	}
-	return of < than
+// expected is a read on one candidate.
+type expected struct {
+	of     int
+	cost   float64
+	reads  int64
+	weight uint64
 }
 
-// cost is nothing where an idle candidate has still to be measured, and infinite where
-// another read finds that out already.
-func cost(c *Candidate) float64 {
-	if c.Latency > 0 {
-		each := float64(inFlight(c))
-		if w := c.Weight(); w > 1 {
-			each /= float64(w)
+// expect returns a read on candidate i. It costs nothing where an idle candidate has still
+// to be measured, and infinitely much where another read finds that out already.
+func expect(c []Candidate, i int) expected {
+	e := expected{of: i, reads: inFlight(&c[i]), weight: c[i].Weight()}
+	switch latency := c[i].Latency; {
+	case latency > 0:
+		each := float64(e.reads)
+		if e.weight > 1 {
+			each /= float64(e.weight)
 		}
-		return float64(c.Latency) * (1 + each)
+		e.cost = float64(latency) * (1 + each)
+	case e.reads > 0:
+		e.cost = math.Inf(1)
 	}
-	if inFlight(c) > 0 {
-		return math.Inf(1)
+	return e
+}
+
+// sooner reports whether e is over sooner than so many times b. Of those of which nothing
+// is known, the one with less to do is.
+func (e *expected) sooner(b *expected, times float64) bool {
+	if than := b.cost * times; e.cost != than {
+		return e.cost < than
 	}
-	return 0
+	return lighter(e.reads, e.weight, b.reads, b.weight) < 0
 }
