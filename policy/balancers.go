@@ -10,7 +10,12 @@ func Random() Balancer { return random{} }
 func (random) Name() string { return "random" }
 
 func (random) Pick(q *Query, c []Candidate) int {
-	return owner(c, scale(q.Random, total(c)))
+	sum := total(c)
+	x := scale(q.Random, sum)
+	if sum == uint64(len(c)) {
+		return int(x)
+	}
+	return owner(c, x)
 }
 
 type roundRobin struct{}

@@ -33,8 +33,7 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 	var from [choices]int
 	sum, random := total(c), q.Random
 	even := sum == uint64(len(c)) // all weights are 1
-	var best expected
-	than := margin
+	best, than := 0, uint64(0)
 	for i := range min(choices, len(c)) {
 		// What the product leaves is as random as what went in.
 		x, rest := bits.Mul64(random, sum)
@@ -43,15 +42,22 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 			from[i] = ownerFrom(c, &from, i, x)
 		}
 		drawn := stands(&from, i, from[i])
-		of := expect(c, drawn)
-		sum -= of.weight
+		sum -= c[drawn].Weight()
+		of := cost(&c[drawn])
 		if i == 0 {
-			best = of
-		} else if of.sooner(&best, than) {
-			best, than = of, 1
+			best, than = drawn, math.Float64bits(of*margin)
+			continue
 		}
+		takes := math.Float64bits(of)
+		if takes == than && quieter(c, drawn, best) { // nothing is known of either
+			best = drawn
+		}
+		if takes < than {
+			best = drawn
+		}
+		than = min(than, takes)
 	}
-	return best.of
+	return best
 }
 
 // ownerFrom returns the place from i on whose candidate unit x of the weights belongs to.
@@ -67,12 +73,14 @@ func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
 }
 
 // stands returns who stands at a place once the first i have been exchanged with those
-// that stood at from.
+// that stood at from. Nobody could predict a branch on that.
 func stands(from *[choices]int, i, place int) int {
 	for k := i - 1; k >= 0; k-- {
+		moved := 0
 		if from[k] == place {
-			place = k
+			moved = -1
 		}
+		place ^= (place ^ k) & moved
 	}
 	return place
 }
@@ -80,36 +88,23 @@ func stands(from *[choices]int, i, place int) int {
 // margin is how much less another one must cost than the first.
 const margin = 0.75
 
-// expected is a read on one candidate.
-type expected struct {
-	of     int
-	cost   float64
-	reads  int64
-	weight uint64
-}
-
-// expect returns a read on candidate i. It costs nothing where an idle candidate has still
-// to be measured, and infinitely much where another read finds that out already.
-func expect(c []Candidate, i int) expected {
-	e := expected{of: i, reads: inFlight(&c[i]), weight: c[i].Weight()}
-	switch latency := c[i].Latency; {
-	case latency > 0:
-		each := float64(e.reads)
-		if e.weight > 1 {
-			each /= float64(e.weight)
+// cost is nothing where an idle candidate has still to be measured, and infinite where
+// another read finds that out already.
+func cost(c *Candidate) float64 {
+	if c.Latency > 0 {
+		each := float64(inFlight(c))
+		if w := c.Weight(); w > 1 {
+			each /= float64(w)
 		}
-		e.cost = float64(latency) * (1 + each)
-	case e.reads > 0:
-		e.cost = math.Inf(1)
+		return float64(c.Latency) * (1 + each)
 	}
-	return e
+	if inFlight(c) > 0 {
+		return math.Inf(1)
+	}
+	return 0
 }
 
-// sooner reports whether e is over sooner than so many times b. Of those of which nothing
-// is known, the one with less to do is.
-func (e *expected) sooner(b *expected, times float64) bool {
-	if than := b.cost * times; e.cost != than {
-		return e.cost < than
-	}
-	return lighter(e.reads, e.weight, b.reads, b.weight) < 0
+// quieter reports whether candidate i has less to do for its weight than candidate j.
+func quieter(c []Candidate, i, j int) bool {
+	return lighter(inFlight(&c[i]), c[i].Weight(), inFlight(&c[j]), c[j].Weight()) < 0
 }
