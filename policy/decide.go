@@ -81,14 +81,7 @@ func (d *Decider) decide(in *input, to *Decision) {
 	if to.Reason = d.request(in); to.Reason != ReasonNone {
 		return
 	}
-	// What a policy panics on is left to the collector.
 	sc := d.scratch.Get().(*scratch)
-	d.among(in, sc, to)
-	d.scratch.Put(sc)
-}
-
-// among decides to among the replicas.
-func (d *Decider) among(in *input, sc *scratch, to *Decision) {
 	var out outcome
 	d.filter(in, sc, &out)
 	if sc.n == 0 && out.slow {
@@ -110,6 +103,7 @@ func (d *Decider) among(in *input, sc *scratch, to *Decision) {
 	default:
 		to.Reason = d.expired(in.q, out.objection)
 	}
+	d.scratch.Put(sc) // what a policy or a balancer has panicked on is left to the collector
 }
 
 // claim is the weakest claim on freshness that let a replica through.

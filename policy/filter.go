@@ -58,7 +58,9 @@ func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
 			return
 		}
 	}
-	in.strangers = in.strangersOf(n)
+	if in.strangers = -1; n > MaxCandidates && in.q.Zone != "" {
+		in.strangers = in.strangersOf()
+	}
 	if b, ok := d.bounds(in); ok {
 		if in.strangers < 0 && b.within(&in.s.columns.worst) && !in.asks() {
 			sc.take(i, min(looks, MaxCandidates), n)
@@ -137,14 +139,11 @@ func offered(q *Query, replicas int) int {
 	return int((turn - turn%MaxCandidates) % uint64(replicas))
 }
 
-// strangersOf is how many of so many replicas may be offered although they are of
-// another zone than the query's: without a bound the first MaxCandidates of many replicas
-// may all be of other zones, and every read leave its own although that could serve it.
-// Where the zone has none, as many as there are.
-func (in *input) strangersOf(replicas int) int {
-	if in.q.Zone == "" || replicas <= MaxCandidates {
-		return -1
-	}
+// strangersOf is how many of many replicas may be offered although they are of another
+// zone than the query's: without a bound the first MaxCandidates may all be of other
+// zones, and every read leave its own although that could serve it. Where the zone has
+// none, as many as there are.
+func (in *input) strangersOf() int {
 	if c := in.s.columns; c != nil && slices.Contains(c.zones, in.q.Zone) {
 		return MaxCandidates / 4
 	}

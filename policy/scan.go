@@ -26,7 +26,8 @@ func (d *Decider) bounds(in *input) (b bounds, ok bool) {
 	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer || in.trace != nil {
 		return b, false
 	}
-	now, ok := c.since(in.now)
+	now := int64(in.now.Sub(c.base))
+	ok = now > -farthest && now < farthest && monotonic(in.now) == c.steady
 	slow := int64(max(d.limits.SlowStart, 0))
 	b.settled, b.sampled, b.replayed = now-slow, now-bound(d.limits.MaxSampleAge), now-bound(in.bound)
 	if q.boundless() || in.lifted {
