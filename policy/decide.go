@@ -12,7 +12,7 @@ type Decider struct {
 	once     []asked  // policies that are asked once for each decision
 	each     []Policy // policies that are asked for each replica
 	balancer Balancer
-	timeless bool // balancer asks for no latencies
+	asks     asking // of balancer
 	scratch  sync.Pool
 }
 
@@ -27,7 +27,7 @@ func NewDecider(r Rules) *Decider {
 	if d.balancer == nil {
 		d.balancer = LeastInFlight()
 	}
-	d.timeless = isTimeless(d.balancer)
+	d.asks = asksOf(d.balancer)
 	for _, p := range r.Policies {
 		if p == nil {
 			continue

@@ -33,6 +33,7 @@ type scratch struct {
 	index      [MaxCandidates]int // of the candidates, out of a balancer's reach
 	n          int
 	candidates [MaxCandidates]Candidate
+	latencies  latencies // whom these ask
 }
 
 // outcome is what judging the replicas gave besides the candidates.
@@ -317,13 +318,15 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 	}
 }
 
-// offer fills in what a balancer wants to know of the candidates.
+// offer fills in what the balancer wants to know of the candidates.
 func (d *Decider) offer(in *input, sc *scratch) []Candidate {
-	offered := sc.candidates[:sc.n]
-	known := in.s.offers()
-	var timed LatencyLoad
-	if !d.timeless {
-		timed, _ = in.load.(LatencyLoad)
+	offered, known := sc.candidates[:sc.n], in.s.offers()
+	var unasked *latencies
+	if d.asks != asksNone {
+		if timed, ok := in.load.(LatencyLoad); ok {
+			sc.latencies.load, sc.latencies.now = timed, in.now
+			unasked = &sc.latencies
+		}
 	}
 	for i := range offered {
 		c, index := &offered[i], sc.index[i]
@@ -332,11 +335,11 @@ func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 		} else {
 			*c = Candidate{Index: index, Replica: &in.s.Replicas[index]}
 		}
+		if c.unasked = unasked; d.asks == asksAll {
+			c.latency()
+		}
 		if in.load != nil {
 			c.InFlight = in.load.InFlight(index)
-		}
-		if timed != nil {
-			c.Latency = timed.Latency(index, in.now)
 		}
 	}
 	return offered

@@ -57,7 +57,8 @@ type Candidate struct {
 	// is a [LatencyLoad]; 0: unknown.
 	Latency time.Duration
 
-	traits // zero: not known yet
+	traits             // zero: not known yet
+	unasked *latencies // who knows Latency; nil: it is there
 }
 
 // traits are what balancers want to know of a replica and would else work out for each

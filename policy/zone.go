@@ -97,8 +97,8 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 
 // narrow brings the candidates that q prefers together and returns where they are.
 func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
-	var m measure
-	near, own := m.take(q, c)
+	m := measure{q: q, all: c}
+	near, own := m.near()
 	if z.spill.Lag > 0 {
 		m.lags = lagsOf(c)
 	}
@@ -107,7 +107,7 @@ func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 		return over <= 0 || chance(q.Random, c.Index+spillDraw) >= over
 	}
 	if near == 1 && within(&c[own]) {
-		return own, own + 1
+		return own, own + 1 // and nobody was moved, or asked how long reads take elsewhere
 	}
 	gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
 	if n := gather(c[:near], within); n > 0 {
@@ -140,32 +140,45 @@ const spillDraw = 1 << 20
 
 // measure is what a candidate is compared with.
 type measure struct {
+	q         *Query
+	all       []Candidate
 	lags      lags
 	fair      float64 // the average weight
-	elsewhere float64 // the least latency in other zones, in ns
+	elsewhere float64 // see fastest; 0: nobody wanted to know
 }
 
-// take measures c and returns how many of them are of q's own zone, and the last of these.
-func (m *measure) take(q *Query, c []Candidate) (near, own int) {
-	sum, least := uint64(0), time.Duration(-1)
-	for i := range c {
-		sum += c[i].Weight()
-		if c[i].Replica.Zone == q.Zone {
+// near returns how many candidates are of the query's own zone, and the last of them.
+func (m *measure) near() (near, own int) {
+	sum := uint64(0)
+	for i := range m.all {
+		sum += m.all[i].Weight()
+		if m.all[i].Replica.Zone == m.q.Zone {
 			near, own = near+1, i
-			continue
-		}
-		// Where it is unknown one read finds out, and the others do not wait for that.
-		if at := max(c[i].Latency, 1); (least < 0 || at < least) && (c[i].Latency > 0 || inFlight(&c[i]) == 0) {
-			least = at
 		}
 	}
-	if m.fair = 1; sum != uint64(len(c)) {
-		m.fair = float64(sum) / float64(len(c))
-	}
-	if m.elsewhere = float64(least); least < 0 {
-		m.elsewhere = math.Inf(1)
+	if m.fair = 1; sum != uint64(len(m.all)) {
+		m.fair = float64(sum) / float64(len(m.all))
 	}
 	return near, own
+}
+
+// fastest is the least latency in other zones, in ns. Where it is unknown one read finds
+// out, and the others do not wait for that.
+func (m *measure) fastest() float64 {
+	if m.elsewhere > 0 {
+		return m.elsewhere
+	}
+	m.elsewhere = math.Inf(1)
+	for i := range m.all {
+		c := &m.all[i]
+		if c.Replica.Zone == m.q.Zone {
+			continue
+		}
+		if at := c.latency(); at > 0 || inFlight(c) == 0 {
+			m.elsewhere = min(m.elsewhere, float64(max(at, 1)))
+		}
+	}
+	return m.elsewhere
 }
 
 // over is the share of reads that should leave c: none within the bounds, all at
@@ -174,8 +187,8 @@ func (z zoneFirst) over(c *Candidate, m *measure) (share float64) {
 	if z.spill.InFlight > 0 {
 		share = beyond(float64(inFlight(c))*m.fair, float64(z.spill.InFlight)*float64(c.Weight()))
 	}
-	if z.spill.Latency > 0 {
-		share = max(share, beyond(float64(c.Latency), max(float64(z.spill.Latency), m.elsewhere)))
+	if z.spill.Latency > 0 && c.latency() > z.spill.Latency {
+		share = max(share, beyond(float64(c.Latency), max(float64(z.spill.Latency), m.fastest())))
 	}
 	if z.spill.Lag > 0 {
 		share = max(share, beyond(float64(m.lags.behind(c)), float64(z.spill.Lag)))
