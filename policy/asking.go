@@ -2,37 +2,38 @@ package policy
 
 import "time"
 
-// asking is how a balancer learns how long reads take. To work that out takes longer than
-// the rest of a decision, and a balancer may want to know it of few of its candidates.
-type asking uint8
+// asker is a balancer that says of how many candidates at most it looks at the latency of
+// each: of so many it is filled in beforehand, of more they are asked one by one. To know
+// one takes about as long as to decide, and a balancer may look at few of 64. -1: at none.
+// One that does not say so, which is not from here, finds all filled in.
+type asker interface{ asks() int }
 
-const (
-	asksAll  asking = iota // by Candidate.Latency, which has to be there: it is not from here
-	asksSome               // by Candidate.latency
-	asksNone
-)
-
-// asker is a balancer that says how it asks. One that does not say so asks all.
-type asker interface{ asks() asking }
-
-func (random) asks() asking        { return asksNone }
-func (roundRobin) asks() asking    { return asksNone }
-func (leastInFlight) asks() asking { return asksNone }
-func (byLatency) asks() asking     { return asksSome }
-func (a affinity) asks() asking    { return asksOf(a.inner) }
-func (b leastBehind) asks() asking { return asksOf(b.inner) }
-func (z zoneFirst) asks() asking {
+func (random) asks() int        { return -1 }
+func (roundRobin) asks() int    { return -1 }
+func (leastInFlight) asks() int { return -1 }
+func (byLatency) asks() int     { return choices }
+func (b leastBehind) asks() int { return asks(b.inner) }
+func (a affinity) asks() int    { return asksSome(a.inner) }
+func (z zoneFirst) asks() int {
 	if z.spill.Latency > 0 {
-		return min(asksSome, asksOf(z.inner))
+		return max(asksSome(z.inner), 0)
 	}
-	return asksOf(z.inner)
+	return asksSome(z.inner)
 }
 
-func asksOf(b Balancer) asking {
+func asks(b Balancer) int {
 	if a, ok := b.(asker); ok {
 		return a.asks()
 	}
-	return asksAll
+	return MaxCandidates
+}
+
+// asksSome is for balancers that may pick without inner, or from few of the candidates.
+func asksSome(inner Balancer) int {
+	if n := asks(inner); n < 0 || n == MaxCandidates {
+		return n
+	}
+	return 0
 }
 
 // latencies is whom a candidate asks, and for when.
@@ -44,11 +45,7 @@ type latencies struct {
 // latency is c.Latency, also where nobody has asked for it yet.
 func (c *Candidate) latency() time.Duration {
 	if c.unasked != nil {
-		c.ask()
+		c.Latency, c.unasked = c.unasked.load.Latency(c.Index, c.unasked.now), nil
 	}
 	return c.Latency
-}
-
-func (c *Candidate) ask() {
-	c.Latency, c.unasked = c.unasked.load.Latency(c.Index, c.unasked.now), nil
 }

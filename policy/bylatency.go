@@ -43,6 +43,9 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 		}
 		drawn := stands(&from, i, from[i])
 		sum -= c[drawn].Weight()
+		if c[drawn].unasked != nil {
+			c[drawn].latency()
+		}
 		of := cost(&c[drawn])
 		if i == 0 {
 			best, than = drawn, math.Float64bits(of*margin)
@@ -91,12 +94,12 @@ const margin = 0.75
 // cost is nothing where an idle candidate has still to be measured, and infinite where
 // another read finds that out already.
 func cost(c *Candidate) float64 {
-	if latency := c.latency(); latency > 0 {
+	if c.Latency > 0 {
 		each := float64(inFlight(c))
 		if w := c.Weight(); w > 1 {
 			each /= float64(w)
 		}
-		return float64(latency) * (1 + each)
+		return float64(c.Latency) * (1 + each)
 	}
 	if inFlight(c) > 0 {
 		return math.Inf(1)

@@ -12,7 +12,7 @@ type Decider struct {
 	once     []asked  // policies that are asked once for each decision
 	each     []Policy // policies that are asked for each replica
 	balancer Balancer
-	asks     asking // of balancer
+	asks     int // see asker
 	scratch  sync.Pool
 }
 
@@ -27,7 +27,7 @@ func NewDecider(r Rules) *Decider {
 	if d.balancer == nil {
 		d.balancer = LeastInFlight()
 	}
-	d.asks = asksOf(d.balancer)
+	d.asks = asks(d.balancer)
 	for _, p := range r.Policies {
 		if p == nil {
 			continue

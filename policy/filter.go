@@ -321,11 +321,13 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 // offer fills in what the balancer wants to know of the candidates.
 func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 	offered, known := sc.candidates[:sc.n], in.s.offers()
+	var timed LatencyLoad
 	var unasked *latencies
-	if d.asks != asksNone {
-		if timed, ok := in.load.(LatencyLoad); ok {
+	if d.asks >= 0 {
+		timed, _ = in.load.(LatencyLoad)
+		if timed != nil && sc.n > d.asks {
 			sc.latencies.load, sc.latencies.now = timed, in.now
-			unasked = &sc.latencies
+			timed, unasked = nil, &sc.latencies
 		}
 	}
 	for i := range offered {
@@ -335,11 +337,12 @@ func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 		} else {
 			*c = Candidate{Index: index, Replica: &in.s.Replicas[index]}
 		}
-		if c.unasked = unasked; d.asks == asksAll {
-			c.latency()
-		}
+		c.unasked = unasked
 		if in.load != nil {
 			c.InFlight = in.load.InFlight(index)
+		}
+		if timed != nil {
+			c.Latency = timed.Latency(index, in.now)
 		}
 	}
 	return offered
