@@ -17,12 +17,12 @@ func Affinity(inner Balancer) Balancer {
 	if inner == nil {
 		inner = LeastInFlight()
 	}
-	return affinity{inner}
+	return &affinity{inner}
 }
 
-func (a affinity) Name() string { return "affinity(" + a.inner.Name() + ")" }
+func (a *affinity) Name() string { return "affinity(" + a.inner.Name() + ")" }
 
-func (a affinity) Pick(q *Query, c []Candidate) int {
+func (a *affinity) Pick(q *Query, c []Candidate) int {
 	if q.Affinity == 0 {
 		return a.inner.Pick(q, c)
 	}

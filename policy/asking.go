@@ -12,9 +12,9 @@ func (random) asks() int        { return -1 }
 func (roundRobin) asks() int    { return -1 }
 func (leastInFlight) asks() int { return -1 }
 func (byLatency) asks() int     { return choices }
-func (b leastBehind) asks() int { return asks(b.inner) }
-func (a affinity) asks() int    { return asksSome(a.inner) }
-func (z zoneFirst) asks() int {
+func (b *leastBehind) asks() int { return asks(b.inner) }
+func (a *affinity) asks() int    { return asksSome(a.inner) }
+func (z *zoneFirst) asks() int {
 	if z.spill.Latency > 0 {
 		return max(asksSome(z.inner), 0)
 	}

@@ -26,14 +26,14 @@ func LeastBehind(within time.Duration, inner Balancer) Balancer {
 	if within <= 0 {
 		within = defaultWithin
 	}
-	return leastBehind{within, inner}
+	return &leastBehind{within, inner}
 }
 
 const defaultWithin = 500 * time.Millisecond
 
-func (b leastBehind) Name() string { return "least_behind(" + b.inner.Name() + ")" }
+func (b *leastBehind) Name() string { return "least_behind(" + b.inner.Name() + ")" }
 
-func (b leastBehind) Pick(q *Query, c []Candidate) int {
+func (b *leastBehind) Pick(q *Query, c []Candidate) int {
 	if l := lagsOf(c); !l.known || time.Duration(l.newest-l.oldest) > b.within {
 		if n := gather(c, func(c *Candidate) bool { return l.behind(c) <= b.within }); n > 0 {
 			c = c[:n]

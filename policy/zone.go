@@ -75,12 +75,12 @@ func ZoneFirstUntil(spill Spill, inner Balancer) Balancer {
 	if spill.Latency == 0 {
 		spill.Latency = defaultSpillLatency
 	}
-	return zoneFirst{inner, spill}
+	return &zoneFirst{inner, spill}
 }
 
-func (z zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
+func (z *zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
 
-func (z zoneFirst) Pick(q *Query, c []Candidate) int {
+func (z *zoneFirst) Pick(q *Query, c []Candidate) int {
 	from, to := 0, len(c)
 	if q.Zone != "" {
 		from, to = z.narrow(q, c)
@@ -96,7 +96,7 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 }
 
 // narrow brings the candidates that q prefers together and returns where they are.
-func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
+func (z *zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 	m := measure{q: q, all: c}
 	near, own := m.near()
 	if z.spill.Lag > 0 {
@@ -183,7 +183,7 @@ func (m *measure) fastest() float64 {
 
 // over is the share of reads that should leave c: none within the bounds, all at
 // twice one of them.
-func (z zoneFirst) over(c *Candidate, m *measure) (share float64) {
+func (z *zoneFirst) over(c *Candidate, m *measure) (share float64) {
 	if z.spill.InFlight > 0 {
 		share = beyond(float64(inFlight(c))*m.fair, float64(z.spill.InFlight)*float64(c.Weight()))
 	}
