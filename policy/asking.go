@@ -8,10 +8,10 @@ import "time"
 // One that does not say so, which is not from here, finds all filled in.
 type asker interface{ asks() int }
 
-func (random) asks() int        { return -1 }
-func (roundRobin) asks() int    { return -1 }
-func (leastInFlight) asks() int { return -1 }
-func (byLatency) asks() int     { return choices }
+func (random) asks() int         { return -1 }
+func (roundRobin) asks() int     { return -1 }
+func (leastInFlight) asks() int  { return -1 }
+func (byLatency) asks() int      { return choices }
 func (b *leastBehind) asks() int { return asks(b.inner) }
 func (a *affinity) asks() int    { return asksSome(a.inner) }
 func (z *zoneFirst) asks() int {

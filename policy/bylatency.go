@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"math/bits"
+	"time"
 )
 
 type byLatency struct{}
@@ -42,11 +43,12 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 			from[i] = ownerFrom(c, &from, i, x)
 		}
 		drawn := stands(&from, i, from[i])
-		sum -= c[drawn].Weight()
 		if c[drawn].unasked != nil {
 			c[drawn].latency()
 		}
-		of := cost(&c[drawn])
+		weight := c[drawn].Weight()
+		sum -= weight
+		of := cost(c[drawn].Latency, inFlight(&c[drawn]), weight)
 		if i == 0 {
 			best, than = drawn, math.Float64bits(of*margin)
 			continue
@@ -93,15 +95,15 @@ const margin = 0.75
 
 // cost is nothing where an idle candidate has still to be measured, and infinite where
 // another read finds that out already.
-func cost(c *Candidate) float64 {
-	if c.Latency > 0 {
-		each := float64(inFlight(c))
-		if w := c.Weight(); w > 1 {
-			each /= float64(w)
+func cost(latency time.Duration, reads int64, weight uint64) float64 {
+	if latency > 0 {
+		each := float64(reads)
+		if weight > 1 {
+			each /= float64(weight)
 		}
-		return float64(c.Latency) * (1 + each)
+		return float64(latency) * (1 + each)
 	}
-	if inFlight(c) > 0 {
+	if reads > 0 {
 		return math.Inf(1)
 	}
 	return 0
