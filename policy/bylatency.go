@@ -83,9 +83,9 @@ func stands(from *[choices]int, i, place int) int {
 	for k := i - 1; k >= 0; k-- {
 		moved := 0
 		if from[k] == place {
-			moved = -1
+			moved = 1
 		}
-		place ^= (place ^ k) & moved
+		place -= (place - k) * moved
 	}
 	return place
 }
