@@ -19,7 +19,7 @@ type columns struct {
 	history lsn.History
 	zones   []string // of the replicas that are there, the first mostZones of them
 	list    []column
-	offers  []Candidate // as list, for a balancer; apart, so that those who are passed over are few bytes
+	traits  []traits // as list; apart, so that those who are passed over are few bytes
 
 	worst    column        // where it may serve, every replica may
 	furthest lsn.LSN       // that any of list has
@@ -50,15 +50,18 @@ func (s *Snapshot) Prepare(now time.Time) {
 		s.columns = nil
 		return
 	}
-	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), offers: make([]Candidate, n), quickest: math.MaxInt64}
+	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), traits: make([]traits, n), quickest: math.MaxInt64}
 	c.worst = column{applied: math.MaxUint64, sampled: math.MaxInt64, replayed: math.MaxInt64, settled: math.MinInt64}
 	for i := range s.Replicas {
 		r, to := &s.Replicas[i], &c.list[i]
-		c.offers[i] = Candidate{Index: i, Replica: r, traits: c.traits(r)}
+		replayed, dated := c.since(r.ReplayedAt)
+		if c.traits[i] = (traits{weight: r.share(), hash: hashed(r.Name)}); dated && !r.standsIn() {
+			c.traits[i].shown = replayed
+		}
 		to.settled, to.zone = farthest, c.zoneOf(r)
 		if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
 			c.odd = append(c.odd, i)
-		} else if to.fixed = r.fixed(); to.fixed == ReasonNone && !c.plain(to, r) {
+		} else if to.fixed = r.fixed(); to.fixed == ReasonNone && (!dated || !c.plain(to, r, replayed)) {
 			c.odd = append(c.odd, i)
 		}
 		c.worst.applied, c.worst.settled = min(c.worst.applied, to.applied), max(c.worst.settled, to.settled)
@@ -67,18 +70,10 @@ func (s *Snapshot) Prepare(now time.Time) {
 	s.columns = c
 }
 
-func (c *columns) traits(r *Replica) traits {
-	t := traits{weight: r.share(), hash: hashed(r.Name)}
-	if shown, ok := c.since(r.ReplayedAt); ok && !r.standsIn() {
-		t.shown = shown
-	}
-	return t
-}
-
-// offers are candidates for all replicas of s; none, unless it was prepared.
-func (s *Snapshot) offers() []Candidate {
+// traits of all replicas of s; none, unless it was prepared.
+func (s *Snapshot) traits() []traits {
 	if c := s.columns; c != nil && c.of == &s.Replicas[0] {
-		return c.offers
+		return c.traits
 	}
 	return nil
 }
@@ -96,11 +91,10 @@ func (c *columns) zoneOf(r *Replica) uint8 {
 }
 
 // plain fills in to, and reports whether that is all there is to know of r.
-func (c *columns) plain(to *column, r *Replica) bool {
+func (c *columns) plain(to *column, r *Replica, replayed int64) bool {
 	sampled, news := c.since(r.Sampled)
-	replayed, bound := c.since(r.ReplayedAt)
 	settled, sane := c.settledAt(r)
-	if !news || !bound || !sane || r.Role != RoleStandby || r.Balanced || r.NoPosition || r.Margin >= time.Hour ||
+	if !news || !sane || r.Role != RoleStandby || r.Balanced || r.NoPosition || r.Margin >= time.Hour ||
 		r.Applied.LSN == 0 || r.Applied.History != c.history || c.history.Zero() {
 		return false
 	}

@@ -9,6 +9,8 @@ import (
 // goroutine.
 type Decider struct {
 	limits   Limits
+	maxAge   int64    // limits.MaxSampleAge, as a bound of columns
+	slow     int64    // limits.SlowStart, as another
 	once     []asked  // policies that are asked once for each decision
 	each     []Policy // policies that are asked for each replica
 	balancer Balancer
@@ -28,6 +30,7 @@ func NewDecider(r Rules) *Decider {
 		d.balancer = LeastInFlight()
 	}
 	d.asks = asks(d.balancer)
+	d.maxAge, d.slow = bound(r.Limits.MaxSampleAge), int64(max(r.Limits.SlowStart, 0))
 	for _, p := range r.Policies {
 		if p == nil {
 			continue

@@ -320,7 +320,7 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 
 // offer fills in what the balancer wants to know of the candidates.
 func (d *Decider) offer(in *input, sc *scratch) []Candidate {
-	offered, known := sc.candidates[:sc.n], in.s.offers()
+	offered, known := sc.candidates[:sc.n], in.s.traits()
 	var timed LatencyLoad
 	var unasked *latencies
 	if d.asks >= 0 {
@@ -332,12 +332,10 @@ func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 	}
 	for i := range offered {
 		c, index := &offered[i], sc.index[i]
-		if index < len(known) {
-			*c = known[index]
-		} else {
-			*c = Candidate{Index: index, Replica: &in.s.Replicas[index]}
+		c.Index, c.Replica, c.InFlight, c.Latency, c.unasked = index, &in.s.Replicas[index], 0, 0, unasked
+		if c.traits = (traits{}); index < len(known) {
+			c.traits = known[index]
 		}
-		c.unasked = unasked
 		if in.load != nil {
 			c.InFlight = in.load.InFlight(index)
 		}

@@ -28,8 +28,7 @@ func (d *Decider) bounds(in *input) (b bounds, ok bool) {
 	}
 	now := int64(in.now.Sub(c.base))
 	ok = now > -farthest && now < farthest && monotonic(in.now) == c.steady
-	slow := int64(max(d.limits.SlowStart, 0))
-	b.settled, b.sampled, b.replayed = now-slow, now-bound(d.limits.MaxSampleAge), now-bound(in.bound)
+	b.settled, b.sampled, b.replayed = now-d.slow, now-d.maxAge, now-bound(in.bound)
 	if q.boundless() || in.lifted {
 		b.replayed = math.MinInt64
 	}
@@ -42,7 +41,7 @@ func (d *Decider) bounds(in *input) (b bounds, ok bool) {
 			b.need = math.MaxUint64
 		}
 	}
-	return b, ok && slow < farthest
+	return b, ok && d.slow < farthest
 }
 
 // bound is d as a number that can be subtracted from a column's time.
