@@ -41,8 +41,9 @@ func (a *affinity) Pick(q *Query, c []Candidate) int {
 	return best
 }
 
-// highest is the candidate of the highest rank, which is the one of the least logarithm
-// where all weights are the same; ok is false where they are not.
+// highest is the candidate of the highest rank. Where all weights are the same it is the
+// one that Pick finds by logarithms, which take most of the time of a decision; ok is false
+// where they are not.
 func highest(hash uint64, c []Candidate) (best int, ok bool) {
 	first, most := c[0].Weight(), uint64(0)
 	for i := range c {

@@ -2,10 +2,11 @@ package policy
 
 import "time"
 
-// asker is a balancer that says of how many candidates at most it looks at the latency of
-// each: of so many it is filled in beforehand, of more they are asked one by one. To know
-// one takes about as long as to decide, and a balancer may look at few of 64. -1: at none.
-// One that does not say so, which is not from here, finds all filled in.
+// asker is a balancer that says of how many candidates at most it looks at every latency:
+// of so many all are filled in beforehand, of more each is asked for when it is looked at.
+// A latency takes longer to work out than the rest of a decision, and few of 64 may be
+// looked at, or none: -1. Of a balancer that does not say so all are filled in, since
+// Candidate.Latency is all that it has.
 type asker interface{ asks() int }
 
 func (random) asks() int         { return -1 }
@@ -28,7 +29,7 @@ func asks(b Balancer) int {
 	return MaxCandidates
 }
 
-// asksSome is for balancers that may pick without inner, or from few of the candidates.
+// asksSome is asks for a balancer that may pick without inner, or leave few to it.
 func asksSome(inner Balancer) int {
 	if n := asks(inner); n < 0 || n == MaxCandidates {
 		return n
@@ -36,13 +37,13 @@ func asksSome(inner Balancer) int {
 	return 0
 }
 
-// latencies is whom a candidate asks, and for when.
+// latencies is whom candidates ask, and for when.
 type latencies struct {
 	load LatencyLoad
 	now  time.Time
 }
 
-// latency is c.Latency, also where nobody has asked for it yet.
+// latency is c.Latency, which is asked for where that was left to whoever looks at it.
 func (c *Candidate) latency() time.Duration {
 	if c.unasked != nil {
 		c.Latency, c.unasked = c.unasked.load.Latency(c.Index, c.unasked.now), nil

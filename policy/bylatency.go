@@ -29,8 +29,11 @@ const choices = 3
 
 func (byLatency) Name() string { return "latency" }
 
+// Pick has no branch on a draw, which a processor would predict wrong every other time:
+// costs are compared by their bits, whose order is that of numbers that are not negative.
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	// A shuffle that moves no candidate: from says which places were exchanged with the first.
+	// The first ones are exchanged with those that are drawn, on paper: a Candidate is many
+	// words to move. from says with which places.
 	var from [choices]int
 	sum, random := total(c), q.Random
 	even := sum == uint64(len(c)) // all weights are 1
@@ -65,7 +68,8 @@ func (byLatency) Pick(q *Query, c []Candidate) int {
 	return best
 }
 
-// ownerFrom returns the place from i on whose candidate unit x of the weights belongs to.
+// ownerFrom returns the place, from i on, of the candidate that unit x of the weights of
+// those that stand there belongs to.
 func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
 	for place := i; place < len(c)-1; place++ {
 		w := c[stands(from, i, place)].Weight()
@@ -77,11 +81,11 @@ func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
 	return len(c) - 1
 }
 
-// stands returns who stands at a place once the first i have been exchanged with those
-// that stood at from. Nobody could predict a branch on that.
+// stands returns who stands at a place, which is none of the first i, once these have been
+// exchanged with those at from.
 func stands(from *[choices]int, i, place int) int {
 	for k := i - 1; k >= 0; k-- {
-		moved := 0
+		moved := 0 // a number, so that there is no branch
 		if from[k] == place {
 			moved = 1
 		}

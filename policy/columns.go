@@ -19,12 +19,12 @@ type columns struct {
 	history lsn.History
 	zones   []string // of the replicas that are there, the first mostZones of them
 	list    []column
-	traits  []traits // as list; apart, so that those who are passed over are few bytes
+	traits  []traits // of the same; apart, so that those that are passed over are few bytes
 
-	worst    column        // where it may serve, every replica may
+	worst    column        // the worst of each in list: where it may serve, every replica may
 	furthest lsn.LSN       // that any of list has
 	quickest time.Duration // to catch up
-	odd      []int         // the places of those that are left to the rules, in order
+	odd      []int         // the places of those that are left to the rules whatever is asked, in order
 }
 
 // column is one replica. The times are nanoseconds since columns.base.
@@ -32,12 +32,11 @@ type column struct {
 	applied  lsn.LSN
 	sampled  int64
 	replayed int64 // less the margin: now minus this is its lag
-	// settled is when it was ejected until, or came back: what is odd, or fixed, never is.
-	settled int64
-	catchUp time.Duration
-	fixed   Reason // what is said against it whatever is asked, and whenever
-	waits   bool   // it is worth waiting for, if catchUp is short enough
-	zone    uint8  // its place in columns.zones, +1; 0: it is not there
+	settled  int64 // when it was ejected until, or came back; farthest where it is odd, or fixed
+	catchUp  time.Duration
+	fixed    Reason // what is said against it whatever is asked, and whenever
+	waits    bool   // it is worth waiting for, if catchUp is short enough
+	zone     uint8  // its place in columns.zones, +1; 0: it is not there
 }
 
 // Prepare makes decisions over s quicker, and changes none: without it each replica is

@@ -64,8 +64,8 @@ func (d *Decider) Decide(q *Query, s *Snapshot, load Load, now time.Time) (to De
 	return to
 }
 
-// decide decides to. A Decision that was returned from one to the next would be copied
-// each time, which takes longer than to judge a replica.
+// decide decides to. A Decision that is returned from one function to the next is copied
+// by each of them, which takes longer than to judge a replica.
 func (d *Decider) decide(in *input, to *Decision) {
 	if in.q == nil {
 		in.q = &noQuery

@@ -63,11 +63,11 @@ func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
 		in.strangers = in.strangersOf()
 	}
 	if b, ok := d.bounds(in); ok {
-		if in.strangers < 0 && b.within(&in.s.columns.worst) && !in.asks() {
+		if in.strangers < 0 && !in.asksRules() && b.within(&in.s.columns.worst) {
 			sc.take(i, min(looks, MaxCandidates), n)
 			return
 		}
-		s := in.scan(b, i, looks)
+		s := newScan(in, b, i, looks)
 		d.scan(in, sc, out, &s)
 		return
 	}
@@ -175,6 +175,9 @@ func (in *input) inFlight(index int) int64 {
 	return in.load.InFlight(index)
 }
 
+// asksRules reports whether what the query says has to be asked of each replica.
+func (in *input) asksRules() bool { return in.q.Exclude != 0 || in.q.Group != "" }
+
 // canWait reports whether r, which only lacks the session's position, is likely
 // to reach it in what is left to wait. Without this question a slow replica
 // would add the longest wait to every read and serve none.
@@ -191,9 +194,6 @@ func (in *input) reaches(catchUp time.Duration) bool {
 func (in *input) remains(catchUp time.Duration) time.Duration {
 	return max(catchUp-in.had, 0) + in.had/lateness
 }
-
-// asks reports whether rules about the query have to be asked of each replica.
-func (in *input) asks() bool { return in.q.Exclude != 0 || in.q.Group != "" }
 
 // lateness is the part of its delay by which a replica may be late.
 const lateness = 8
@@ -318,7 +318,8 @@ func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
 	}
 }
 
-// offer fills in what the balancer wants to know of the candidates.
+// offer fills in what the balancer wants to know of the candidates. Their latencies are
+// asked for by those who look at them, where these are few: see asker.
 func (d *Decider) offer(in *input, sc *scratch) []Candidate {
 	offered, known := sc.candidates[:sc.n], in.s.traits()
 	var timed LatencyLoad

@@ -45,11 +45,11 @@ func (b *leastBehind) Pick(q *Query, c []Candidate) int {
 	return 0
 }
 
-// lags is what candidates that are behind are compared with.
+// lags is what candidates are compared with to see how far behind they are.
 type lags struct {
-	known          bool      // of all of them traits.shown
+	known          bool      // traits.shown is, of all of them
 	newest, oldest int64     // of these
-	at             time.Time // if not known, the newest ReplayedAt of those that are replicas; zero: nothing is proven
+	at             time.Time // where it is not: see newestReplayed
 }
 
 func lagsOf(c []Candidate) lags {
@@ -64,6 +64,8 @@ func lagsOf(c []Candidate) lags {
 	return l
 }
 
+// newestReplayed is the newest state of the primary that any of c, all of which are
+// replicas, is proven to show; zero: none is.
 func newestReplayed(c []Candidate) (newest time.Time) {
 	for i := range c {
 		if r := c[i].Replica; !r.standsIn() && r.ReplayedAt.After(newest) {

@@ -57,8 +57,8 @@ type Candidate struct {
 	// is a [LatencyLoad]; 0: unknown.
 	Latency time.Duration
 
-	traits             // zero: not known yet
-	unasked *latencies // who knows Latency; nil: it is there
+	traits             // zero: not known
+	unasked *latencies // who is asked for Latency; nil: it is there, see latency
 }
 
 // traits are what balancers want to know of a replica and would else work out for each
@@ -66,7 +66,7 @@ type Candidate struct {
 type traits struct {
 	weight uint64 // see Weight
 	hash   uint64 // of its name
-	shown  int64  // how new is what it is proven to show, in ns from one moment for all; 0: see behind
+	shown  int64  // ReplayedAt, in ns since columns.base; 0: it has to be looked at
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that

@@ -8,9 +8,10 @@ import (
 	"github.com/readsplit/readsplit/lsn"
 )
 
-// bounds are what a column must keep for its replica to serve a read.
+// bounds are what a column has to keep so that its replica may serve a read. They are few
+// enough to stay in registers.
 type bounds struct {
-	settled, sampled, replayed int64 // settled by then, and as young as that
+	settled, sampled, replayed int64 // settled no later than that, the others no earlier
 	need                       lsn.LSN
 }
 
@@ -19,8 +20,8 @@ func (b bounds) within(c *column) bool {
 	return c.settled <= b.settled && c.sampled >= b.sampled && c.replayed >= b.replayed && c.applied >= b.need
 }
 
-// bounds returns what columns must keep for in. ok is false where they cannot answer for
-// the rules.
+// bounds returns what columns have to keep for in. ok is false where they cannot answer
+// for the rules.
 func (d *Decider) bounds(in *input) (b bounds, ok bool) {
 	c, q := in.s.columns, in.q
 	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer || in.trace != nil {
@@ -54,15 +55,15 @@ type scan struct {
 	place, looks int   // the next one to look at, and how many are left with it
 	asked        bool  // rules about the query have to be asked
 	zone         uint8 // the query's, where strangers are counted
-	beyond       bool  // nobody has need, and the primary is there
-	vain         bool  // nor will anybody have it in time
-	hopeless     bool  // nobody of the columns can change what is decided any more
+	beyond       bool  // none that the columns answer for has need, and the primary is there
+	vain         bool  // nor will any have it in time
+	hopeless     bool  // none of those can change what is decided any more
 }
 
-// scan returns a look at so many replicas from place on.
-func (in *input) scan(b bounds, place, looks int) scan {
+// newScan returns a look at so many replicas from place on.
+func newScan(in *input, b bounds, place, looks int) scan {
 	c := in.s.columns
-	s := scan{columns: c, bounds: b, place: place, looks: looks, asked: in.asks()}
+	s := scan{columns: c, bounds: b, place: place, looks: looks, asked: in.asksRules()}
 	if s.need > c.furthest {
 		s.beyond, s.vain = !in.s.Primary.Lost, in.left < in.remains(c.quickest)
 	}
@@ -96,10 +97,10 @@ func (s *scan) skip(n int) {
 	}
 }
 
-// pass goes on as far as the columns answer, takes those that may serve, and notes in out
-// what is said against the others. It reports whether the one that it has come to is to be
-// judged by the rules. It calls nothing on the way: what has to outlast a call would be
-// stored and loaded for each of a thousand replicas.
+// pass goes on as far as the columns answer, makes candidates of those that may serve, and
+// notes in out what is said against the others. It reports whether the one that it has come
+// to has to be judged by the rules. Its loop calls nothing: what outlasts a call is stored
+// and loaded again, for each of a thousand replicas.
 func (s *scan) pass(in *input, sc *scratch, out *outcome) (odd bool) {
 	if s.hopeless {
 		return s.toOdd()
@@ -134,7 +135,7 @@ pass:
 		case in.strangers < 0 || c.zone == s.zone && c.zone != 0:
 			sc.index[n] = place
 			n++
-		case c.zone == s.zone:
+		case c.zone == s.zone: // neither is among columns.zones: their names have to be compared
 			odd = true
 			break pass
 		case in.strangers > 0:

@@ -107,7 +107,7 @@ func (z *zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 		return over <= 0 || chance(q.Random, c.Index+spillDraw) >= over
 	}
 	if near == 1 && within(&c[own]) {
-		return own, own + 1 // and nobody was moved, or asked how long reads take elsewhere
+		return own, own + 1 // as it mostly is; nobody had to be moved
 	}
 	gather(c, func(c *Candidate) bool { return isZone(c.Replica.Zone, q.Zone) })
 	if n := gather(c[:near], within); n > 0 {
@@ -144,7 +144,7 @@ type measure struct {
 	all       []Candidate
 	lags      lags
 	fair      float64 // the average weight
-	elsewhere float64 // see fastest; 0: nobody wanted to know
+	elsewhere float64 // see fastest; 0: not known yet
 }
 
 // near returns how many candidates are of the query's own zone, and the last of them.
