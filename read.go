@@ -19,7 +19,7 @@ import (
 // caller. attempt is given nil for the primary, whose errors are final. discard
 // drops a result that turned out not to be trusted. text is the statement's.
 func (r *route) read(ctx context.Context, text string, attempt func(s *server) error, discard func()) error {
-	rt := r.router
+	rt, m := r.router, marksOf(ctx)
 	primary := r.past().forced
 	if primary != 0 {
 		r.detour.forced = 0
@@ -42,7 +42,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			}
 		}
 		r.tries = true
-		s, generation, reason, err := r.choose(ctx, text, primary)
+		s, generation, reason, err := r.choose(ctx, m, text, primary)
 		r.tries = false
 		if err == nil && s == nil {
 			s, generation, reason, err = r.admit(ctx, text, reason)
@@ -58,14 +58,13 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			}
 			r.ranOn(ctx, nil, reason)
 			err := rt.noticed(r.placed(attempt))
-			rt.told(marksOf(ctx), nil, 0, nil, err)
+			rt.told(m, nil, 0, nil, err)
 			return err
 		}
 		trial := r.past().trial
 		if trial {
 			r.detour.trial = false
 		}
-		r.began = sinceStart()
 		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
@@ -86,10 +85,10 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
-				if !r.begins { // a slow server is quick to begin a transaction
+				if ran.took > 0 && !r.begins { // a slow server is quick to begin a transaction
 					s.meterFor(r.pooled()).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
-				r.toldBy(ctx, s, generation, nil)
+				r.toldBy(m, s, generation, nil)
 				rt.conflicts.Ran(text)
 				r.ranOn(ctx, s, reason)
 				return nil
@@ -107,7 +106,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 		}
 		next, again := r.failed(ctx, s, err, lastRun{text, processStart.Add(r.began), late, trial, ran})
 		if !again {
-			r.toldBy(ctx, s, generation, err)
+			r.toldBy(m, s, generation, err)
 			r.ranOn(ctx, s, reason)
 			return err
 		}
@@ -128,12 +127,18 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class) (ran pace, err error) {
+// Of one that succeeds it says how long it took where that is due, or always.
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class, always bool) (ran pace, err error) {
 	meter := s.meterFor(of)
 	ran.inFlight = meter.Begin(began)
+	timed := always || meter.Due(began)
+	over := false
 	defer func() {
-		now := sinceStart()
-		ran.took = now - began
+		now := began // it cannot have been later
+		if timed || err != nil || !over {
+			now = sinceStart()
+			ran.took = now - began
+		}
 		meter.End(now)
 		if trial {
 			s.trial.Store(false)
@@ -143,7 +148,9 @@ func (s *server) try(attempt func(s *server) error, began time.Duration, trial b
 		// Decided before an operator took it away, who now waits for nothing any more.
 		return ran, errOutOfService
 	}
-	return ran, attempt(s)
+	err = attempt(s)
+	over = true
+	return ran, err
 }
 
 var errOutOfService = errors.New("readsplit: the replica was taken out of service")
@@ -208,9 +215,10 @@ func (rt *router) pause(ctx context.Context, ran int) bool {
 	return d <= 0 || rest(ctx, d)
 }
 
-// choose decides where the read runs. generation belongs to the news that the
-// decision is based on.
-func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
+// choose decides where a read under m runs. generation belongs to the news that the
+// decision is based on. The run of the read counts from the decision on, so that one look
+// at the clock does for both.
+func (r *route) choose(ctx context.Context, m *marks, text string, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
 	rt := r.router
 	if forced != 0 {
 		return nil, 0, forced, nil
@@ -218,36 +226,68 @@ func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (
 	if rt.closed.Load() {
 		return nil, 0, policy.ReasonNoReplicas, nil
 	}
-	m := marksOf(ctx)
-	group := r.classed(ctx, text, m)
-	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
-		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
-	}
+	ticket := rt.ticket.Add(1) // before there is much to be written, which it would wait for
 	q := queries.Get().(*query)
 	defer queries.Put(q)
-	*q = query{Query: policy.Query{
-		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
-		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
-		Exclude: r.past().exclude, Failed: r.past().failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
-	}}
+	// Cleared and then set: a composed one would be made on the stack and copied, each time
+	// with all that it leaves empty.
+	*q = query{}
+	q.Statement, q.PreferPrimary, q.Zone = policy.Read, rt.cfg.Default == PreferPrimary, rt.cfg.Zone
+	q.Random, q.Ticket = rand.Uint64(), ticket
+	q.Monotonic = rt.monotonic(m)
 	if m.request != nil {
 		q.Wrote = m.request.wrote.Load()
 		q.Held = rt.heldAt(m.request.held.Load())
 	}
 	m.session.wishes(&q.Query)
-	parent := r.parent
-	if parent != nil && parent.router != rt {
-		parent = nil // of tables that live elsewhere
+	parent, ordinary := r.parent, r.ordinary(m)
+	if !ordinary {
+		if parent != nil && parent.router != rt {
+			parent = nil // of tables that live elsewhere
+		}
+		if err := r.describe(ctx, m, text, q, parent); err != nil {
+			return nil, 0, 0, err
+		}
+		if parent != nil && parent.ran && parent.at == nil {
+			return nil, 0, policy.ReasonParent, nil
+		}
 	}
-	r.enter(&q.Query, m, parent)
+	snap, err := rt.decide(ctx, m, q, parent, &r.sight)
+	if !ordinary || err != nil || q.decision.Target != policy.ToReplica || q.Waited > 0 || q.Spent > 0 || rt.rehearsal != nil || !rt.conflicts.Empty() {
+		return r.follow(m, text, q, snap, parent, err)
+	}
+	return r.to(m, q, snap)
+}
+
+// ordinary reports whether nothing is asked of a read under m that most reads do not ask,
+// and nobody keeps it from a replica.
+func (r *route) ordinary(m *marks) bool {
+	return r.parent == nil && r.detour == nil && r.wish == nil && r.class == nil &&
+		m.mode == policy.Normal && m.atMost == 0 && m.group == "" && r.router.plugin.undirected()
+}
+
+// describe adds to q what is asked of a read that is not an ordinary one.
+func (r *route) describe(ctx context.Context, m *marks, text string, q *query, parent *route) error {
+	rt := r.router
+	group := r.classed(ctx, text, m)
+	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
+		return fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
+	}
+	q.Mode, q.AtMost, q.Group = r.mode(m), m.atMost, group
+	q.Exclude, q.Failed = r.past().exclude, r.past().failedOn
+	r.enter(&q.Query, parent)
 	q.Withheld = rt.plugin.withheld(q.Random, parent)
-	if parent != nil && parent.ran && parent.at == nil {
-		return nil, 0, policy.ReasonParent, nil
-	}
-	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
+	return nil
+}
+
+// follow is what becomes of a decision: what operators, groups and conflicts with replay
+// have to say about it.
+func (r *route) follow(m *marks, text string, q *query, snap *policy.Snapshot, parent *route, err error) (*server, uint64, policy.Reason, error) {
+	rt := r.router
 	if waited := max(q.Waited, q.Spent); waited > 0 || r.detour != nil {
 		r.strays().waited = waited
 	}
+	d := &q.decision
 	shadowed := rt.plugin.shadowed()
 	if shadowed && d.Target == policy.Refuse {
 		err = nil // the primary says by itself that it cannot be reached
@@ -255,38 +295,49 @@ func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	d = r.aside(text, q, d, snap)
+	*d = r.aside(text, q, *d, snap)
 	switch {
 	case shadowed:
-		rt.shadow(q, snap, d)
+		rt.shadow(q, snap, *d)
 		if d.Target != policy.ToPrimary {
-			d = policy.Decision{Reason: policy.ReasonShadow}
+			*d = policy.Decision{Reason: policy.ReasonShadow}
 		}
 	case d.Target == policy.ToPrimary && r.tries && parent == nil:
-		d = r.tryEjected(q, snap, d)
+		*d = r.tryEjected(q, snap, *d)
 	}
 	if !shadowed && r.class != nil {
-		if d, err = r.otherwise(q, d, snap); err != nil {
+		if *d, err = r.otherwise(q, *d, snap); err != nil {
 			return nil, 0, d.Reason, err
 		}
 	}
-	rt.rehearsal.decided(q, d)
+	if rt.rehearsal != nil {
+		rt.rehearsal.decided(q, *d)
+	}
 	if d.Target != policy.ToReplica {
 		rt.advise(m, d.Reason)
 		hold(m, rt.heldPrimary)
 		return nil, 0, r.unfitReason(d.Reason), nil
 	}
-	at := rt.replicas()[d.Replica]
-	if snap.Replicas[d.Replica].Balanced {
+	return r.to(m, q, snap)
+}
+
+// to is where a read goes that was decided for a replica.
+func (r *route) to(m *marks, q *query, snap *policy.Snapshot) (*server, uint64, policy.Reason, error) {
+	rt, d := r.router, &q.decision
+	at, news := rt.replicas()[d.Replica], &snap.Replicas[d.Replica]
+	if news.Balanced {
 		r.checks(at, q)
 	}
 	if !at.logical {
 		hold(m, at.held)
 	}
-	if c := r.pooled(); q.Group != "" && (c == nil || c.name != q.Group) {
-		r.strays().aside = rt.members.class(q.Group)
+	if q.Group != "" {
+		if c := r.pooled(); c == nil || c.name != q.Group {
+			r.strays().aside = rt.members.class(q.Group)
+		}
 	}
-	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
+	r.began = q.looked
+	return at, news.Generation, d.Reason, nil
 }
 
 // heldServer is the first server of a request, for policy.OneServer.
@@ -317,36 +368,42 @@ func hold(m *marks, h *heldServer) {
 // query is a decision to be made, with what is needed to wait for it.
 type query struct {
 	policy.Query
-	since time.Time // when the decision began
-	at    time.Time // when the primary was known to have Need
-	stays bool      // it was decided for the one replica that shows all that was seen
+	patience
+	decision policy.Decision
+	looked   time.Duration // the moment of the newest decision, since processStart
+	at       time.Time     // when the primary was known to have Need
+	stays    bool          // it was decided for the one replica that shows all that was seen
 }
 
 // queries are reused: a read must not pay an allocation for being routed.
 var queries = sync.Pool{New: func() any { return new(query) }}
 
-// decide asks the policies, waiting for a replica where they say so.
-func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route, seen **sight) (policy.Decision, *policy.Snapshot, error) {
-	now := time.Now()
-	q.since = now
-	deadline := now.Add(rt.maxWait)
+// decide asks the policies, waiting for a replica where they say so. What they say is in
+// q.
+func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route, seen **sight) (*policy.Snapshot, error) {
+	q.patience = patience{most: rt.maxWait}
 	drowsy := rt.drowsy()
-	snap := rt.monitor.Snapshot()
 	if rt.needsClaims(q) {
 		if drowsy {
-			rt.asks.Rouse(ctx, deadline)
+			rt.asks.Rouse(ctx, q.until())
 		}
-		q.at = rt.demand(ctx, m, &q.Query, deadline)
-		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending && !q.Ahead {
-			rt.demandRecent(ctx, q, now, deadline)
+		q.at = rt.demand(ctx, m, &q.Query, &q.patience)
+		if q.AtMost > 0 {
+			rt.demandRecent(ctx, q)
 		}
-		snap, now = rt.monitor.Snapshot(), time.Now()
 	}
+	snap, now := rt.look(q)
 	if parent != nil && parent.at == nil {
 		parent = nil
 	}
-	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
+	if parent == nil && (m.session == nil || !rt.monotonic(m)) {
+		q.NeedAt = q.at
+		if rt.rule(q, snap, now); q.decision.Target == policy.ToReplica {
+			return snap, nil
+		}
+		return rt.decided(ctx, q, snap, now, nil, true)
+	}
+	if q.Mode != policy.AnyReplica && rt.monotonic(m) {
 		l := m.session.ledgerOf(rt)
 		s := l.seen.Load()
 		*seen = s
@@ -361,77 +418,108 @@ func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route,
 		default:
 			if parent == nil {
 				if d, ok := s.again(rt, q, snap, now); ok {
-					q.stays = true
-					return d, snap, nil
+					q.stays, q.decision = true, d
+					return snap, nil
 				}
 			}
 			if rt.needsClaims(q) && !q.Ahead {
-				rt.demandSeen(ctx, l, s, q, deadline)
-				snap, now = rt.monitor.Snapshot(), time.Now()
+				rt.demandSeen(ctx, l, s, q, q.until())
+				snap, now = rt.look(q)
 			}
 		}
 	}
 	if parent != nil {
 		if c := parent.past().check; c != nil && c.server == parent.at && !snap.Primary.Lost {
-			rt.demandParent(ctx, c, q, deadline)
-			snap, now = rt.monitor.Snapshot(), time.Now()
+			rt.demandParent(ctx, c, q, q.until())
+			snap, now = rt.look(q)
 		}
 	}
+	return rt.decided(ctx, q, snap, now, parent, false)
+}
+
+// decided asks the policies again and again, as long as they say that waiting helps. ruled
+// says that they were asked by snap, and have not said a replica.
+func (rt *router) decided(ctx context.Context, q *query, snap *policy.Snapshot, now time.Time, parent *route, ruled bool) (*policy.Snapshot, error) {
+	d := &q.decision
 	refreshed := false
-	for {
-		q.Only = 0
-		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
-			// A child is read where its parent was. On another replica, and on one that
-			// came back in an older state, it might not see what its parent has seen: an
-			// order without its lines.
-			q.Only = parent.at.index + 1
+	for ; ; ruled = false {
+		if !ruled {
+			q.Only = 0
+			if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
+				// A child is read where its parent was. On another replica, and on one that
+				// came back in an older state, it might not see what its parent has seen: an
+				// order without its lines.
+				q.Only = parent.at.index + 1
+			}
+			q.NeedAt = q.at
+			rt.rule(q, snap, now)
 		}
-		q.NeedAt = q.at
-		d := rt.ruling(&q.Query, snap, now)
 		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
 			snap.Replicas[parent.at.index].Generation != parent.generation) {
-			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
+			*d = policy.Decision{Reason: policy.ReasonParent}
+			return snap, nil
 		}
 		switch d.Target {
 		case policy.Refuse:
-			return d, snap, &refusal{d.Reason}
+			return snap, &refusal{d.Reason}
 		case policy.Wait:
 			if rt.rehearsal != nil {
-				return d, snap, nil
+				return snap, nil
 			}
 		case policy.ToPrimary:
 			if !q.Ahead && (d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired) {
 				if !refreshed && ctx.Err() == nil {
-					if refreshed = true; rt.refresh(ctx, q, snap, now, deadline) {
-						snap, now = rt.monitor.Snapshot(), time.Now()
-						q.Waited = now.Sub(q.since)
+					if refreshed = true; rt.refresh(ctx, q, snap, now, q.until()) {
+						snap, now = rt.look(q)
+						q.Waited = now.Sub(q.since())
 						continue
 					}
 				}
 				// Nobody waits, but somebody should find out when waiting helps again.
-				rt.asks.Want(q.Need.LSN, q.at, q.since)
+				rt.asks.Want(q.Need.LSN, q.at, q.since())
 			}
-			return d, snap, nil
+			return snap, nil
 		default:
-			return d, snap, nil
+			return snap, nil
 		}
 		// To miss no news, ask for them first and look afterwards.
 		news := rt.monitor.News()
-		if again := rt.monitor.Snapshot(); again != snap {
-			snap, now = again, time.Now()
+		if rt.monitor.Snapshot() != snap {
+			snap, now = rt.look(q)
 			continue
 		}
-		rt.asks.Want(q.Need.LSN, q.at, deadline)
-		rt.asks.AwaitNews(ctx, news, deadline)
-		snap, now = rt.monitor.Snapshot(), time.Now()
-		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
+		rt.asks.Want(q.Need.LSN, q.at, q.until())
+		rt.asks.AwaitNews(ctx, news, q.until())
+		snap, now = rt.look(q)
+		q.Waited = now.Sub(q.since()) // what was spent on the capture counts too
 		switch {
 		case ctx.Err() != nil:
-			return d, snap, ctx.Err()
+			return snap, ctx.Err()
 		case rt.closed.Load(): // no news will come any more
-			return policy.Decision{Reason: policy.ReasonNoReplicas}, snap, nil
+			*d = policy.Decision{Reason: policy.ReasonNoReplicas}
+			return snap, nil
 		}
 	}
+}
+
+// look returns what is known of all servers, and the moment for a decision by that.
+func (rt *router) look(q *query) (*policy.Snapshot, time.Time) {
+	snap := rt.monitor.Snapshot()
+	now := nowAfter(snap)
+	q.looked = now.Sub(processStart)
+	return snap, now
+}
+
+// rule asks the policies about q. Their answer is taken field by field: copied as one, it
+// would be read again before it is written, at several times the price.
+func (rt *router) rule(q *query, snap *policy.Snapshot, now time.Time) {
+	to := &q.decision
+	if rt.rehearsal != nil {
+		*to = rt.rehearsal.ruling(rt, &q.Query, snap, now)
+		return
+	}
+	d := rt.decider.Decide(&q.Query, snap, rt.load(q.Group), now)
+	to.Target, to.Replica, to.Reason, to.Wait, to.Check = d.Target, d.Replica, d.Reason, d.Wait, d.Check
 }
 
 // servesAgain reports whether the replica of a parent serves its child too. While
@@ -457,9 +545,13 @@ func (rt *router) needsClaims(q *query) bool {
 	return !q.PreferPrimary || q.Mode != policy.Normal || q.AtMost > 0 || q.Group != ""
 }
 
-// demandRecent makes q need a position that the primary had at most AtMost ago,
-// because between two samples nothing younger than the sample is proven.
-func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time.Time) {
+// demandRecent makes q need a position that the primary had at most AtMost ago, where
+// that is so little that between two samples nothing so young is proven.
+func (rt *router) demandRecent(ctx context.Context, q *query) {
+	if q.Mode == policy.Stale || q.Mode == policy.AnyReplica || q.AtMost >= 2*rt.cfg.SampleEvery || q.Pending || q.Ahead {
+		return
+	}
+	now, deadline := q.since(), q.until()
 	since := now.Add(-q.AtMost)
 	pos, ok := rt.monitor.CapturedSince(since)
 	if !ok {
