@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -146,5 +147,36 @@ func TestKeepServer(t *testing.T) {
 		c.q.KeepServer = true
 		require.Equal(t, want, core.Decide(&c.q, &s, nil, now), name)
 		require.Equal(t, want, core.Explain(&c.q, &s, nil, now).Decision, name)
+	}
+}
+
+// Users keep their replica from one version to the next: while a fleet is updated process
+// by process, both choose for the same users. What is expected was picked by the first.
+func TestAffinityOfEarlierVersions(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		weights [5]int
+		want    string
+	}{
+		{[5]int{}, "131133431402431420232032322443424430304442044014220030121001"},
+		{[5]int{3, 3, 3, 3, 3}, "131133431402431420232032322443424430304442044014220030121001"},
+		{[5]int{1, 2, 3, 4, 5}, "232433434402431420432132342443424433344444344034223031121043"},
+	} {
+		s := fleet(len(c.weights), now)
+		for i, w := range c.weights {
+			s.Replicas[i].Name, s.Replicas[i].Weight = fmt.Sprintf("replica-%d", i), w
+		}
+		d := policy.NewDecider(policy.Rules{Limits: limits, Balancer: policy.Affinity(nil)})
+		for _, prepared := range []bool{false, true} {
+			if prepared {
+				s.Prepare(now)
+			}
+			got := ""
+			for user := range uint64(len(c.want)) {
+				q := &policy.Query{Statement: policy.Read, Affinity: (user + 1) * 0x9e3779b97f4a7c15}
+				got += strconv.Itoa(d.Decide(q, s, nil, now).Replica)
+			}
+			assert.Equal(t, c.want, got, "weights %v, prepared %v", c.weights, prepared)
+		}
 	}
 }

@@ -10,7 +10,12 @@ func Random() Balancer { return random{} }
 func (random) Name() string { return "random" }
 
 func (random) Pick(q *Query, c []Candidate) int {
-	return owner(c, scale(q.Random, total(c)))
+	sum := total(c)
+	x := scale(q.Random, sum)
+	if sum == uint64(len(c)) {
+		return int(x)
+	}
+	return owner(c, x)
 }
 
 type roundRobin struct{}
@@ -62,21 +67,26 @@ func LeastInFlight() Balancer { return leastInFlight{} }
 func (leastInFlight) Name() string { return "least_in_flight" }
 
 func (leastInFlight) Pick(q *Query, c []Candidate) int {
-	best, tied := 0, c[0].Weight()
+	best, reads, weight := 0, inFlight(&c[0]), c[0].Weight()
+	tied := weight
 	for i := 1; i < len(c); i++ {
-		switch order := lighter(&c[i], &c[best]); {
+		r, w := inFlight(&c[i]), c[i].Weight()
+		switch order := lighter(r, w, reads, weight); {
 		case order < 0:
-			best, tied = i, c[i].Weight()
+			best, reads, weight, tied = i, r, w, w
 		case order == 0:
-			tied += c[i].Weight()
+			tied += w
 		}
+	}
+	if tied == weight {
+		return best
 	}
 	x := scale(q.Random, tied)
 	for i := best; i < len(c); i++ {
-		if lighter(&c[i], &c[best]) != 0 {
+		w := c[i].Weight()
+		if lighter(inFlight(&c[i]), w, reads, weight) != 0 {
 			continue
 		}
-		w := c[i].Weight()
 		if x < w {
 			return i
 		}
@@ -85,10 +95,10 @@ func (leastInFlight) Pick(q *Query, c []Candidate) int {
 	return best
 }
 
-// lighter compares InFlight/Weight of a and b without a division; negative: a
-// has less to do. The counts are bounded so that the products fit.
-func lighter(a, b *Candidate) int64 {
-	return inFlight(a)*int64(b.Weight()) - inFlight(b)*int64(a.Weight())
+// lighter compares reads in flight for their weights without a division; negative: a has
+// less to do than b. inFlight bounds the counts so that the products fit.
+func lighter(a int64, aWeight uint64, b int64, bWeight uint64) int64 {
+	return a*int64(bWeight) - b*int64(aWeight)
 }
 
 func inFlight(c *Candidate) int64 { return min(max(c.InFlight, 0), 1<<40) }

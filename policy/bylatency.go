@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"math/bits"
+	"time"
 )
 
 type byLatency struct{}
@@ -28,62 +29,91 @@ const choices = 3
 
 func (byLatency) Name() string { return "latency" }
 
+// Pick has no branch on a draw, which a processor would predict wrong every other time:
+// costs are compared by their bits, whose order is that of numbers that are not negative.
 func (byLatency) Pick(q *Query, c []Candidate) int {
-	n := draw(q, c, choices)
-	best, takes, than := 0, cost(&c[0]), margin
-	for i := 1; i < n; i++ {
-		if of := cost(&c[i]); sooner(of, takes*than, &c[i], &c[best]) {
-			best, takes, than = i, of, 1
+	// The first ones are exchanged with those that are drawn, on paper: a Candidate is many
+	// words to move. from says with which places.
+	var from [choices]int
+	sum, random := total(c), q.Random
+	even := sum == uint64(len(c)) // all weights are 1
+	best, than := 0, uint64(0)
+	for i := range min(choices, len(c)) {
+		// What the product leaves is as random as what went in.
+		x, rest := bits.Mul64(random, sum)
+		random = rest
+		if from[i] = i + int(x); !even {
+			from[i] = ownerFrom(c, &from, i, x)
 		}
+		drawn := stands(&from, i, from[i])
+		if c[drawn].unasked != nil {
+			c[drawn].latency()
+		}
+		weight := c[drawn].Weight()
+		sum -= weight
+		of := cost(c[drawn].Latency, inFlight(&c[drawn]), weight)
+		if i == 0 {
+			best, than = drawn, math.Float64bits(of*margin)
+			continue
+		}
+		takes := math.Float64bits(of)
+		if takes == than && quieter(c, drawn, best) { // nothing is known of either
+			best = drawn
+		}
+		if takes < than {
+			best = drawn
+		}
+		than = min(than, takes)
 	}
 	return best
 }
 
-// draw brings n different candidates to the front, each drawn in proportion to its
-// weight among those that are left, and returns how many they are.
-func draw(q *Query, c []Candidate, n int) int {
-	n = min(n, len(c))
-	sum, random := total(c), q.Random
-	even := sum == uint64(len(c))     // all weights are 1
-	for i := range min(n, len(c)-1) { // the last one that is left is drawn by itself
-		// What the product leaves is as random as what went in.
-		x, rest := bits.Mul64(random, sum)
-		random = rest
-		j := i + int(x)
-		if !even {
-			j = i + owner(c[i:], x)
+// ownerFrom returns the place, from i on, of the candidate that unit x of the weights of
+// those that stand there belongs to.
+func ownerFrom(c []Candidate, from *[choices]int, i int, x uint64) int {
+	for place := i; place < len(c)-1; place++ {
+		w := c[stands(from, i, place)].Weight()
+		if x < w {
+			return place
 		}
-		if i != j {
-			c[i], c[j] = c[j], c[i]
-		}
-		sum -= c[i].Weight()
+		x -= w
 	}
-	return n
+	return len(c) - 1
+}
+
+// stands returns who stands at a place, which is none of the first i, once these have been
+// exchanged with those at from.
+func stands(from *[choices]int, i, place int) int {
+	for k := i - 1; k >= 0; k-- {
+		moved := 0 // a number, so that there is no branch
+		if from[k] == place {
+			moved = 1
+		}
+		place -= (place - k) * moved
+	}
+	return place
 }
 
 // margin is how much less another one must cost than the first.
 const margin = 0.75
 
-// sooner reports whether a read is over sooner on a, of that cost, than b allows.
-func sooner(of, than float64, a, b *Candidate) bool {
-	if of == than || math.IsInf(of, 1) && math.IsInf(than, 1) {
-		return lighter(a, b) < 0 // nothing is known of either
-	}
-	return of < than
-}
-
 // cost is nothing where an idle candidate has still to be measured, and infinite where
 // another read finds that out already.
-func cost(c *Candidate) float64 {
-	if c.Latency > 0 {
-		each := float64(inFlight(c))
-		if w := c.Weight(); w > 1 {
-			each /= float64(w)
+func cost(latency time.Duration, reads int64, weight uint64) float64 {
+	if latency > 0 {
+		each := float64(reads)
+		if weight > 1 {
+			each /= float64(weight)
 		}
-		return float64(c.Latency) * (1 + each)
+		return float64(latency) * (1 + each)
 	}
-	if inFlight(c) > 0 {
+	if reads > 0 {
 		return math.Inf(1)
 	}
 	return 0
+}
+
+// quieter reports whether candidate i has less to do for its weight than candidate j.
+func quieter(c []Candidate, i, j int) bool {
+	return lighter(inFlight(&c[i]), c[i].Weight(), inFlight(&c[j]), c[j].Weight()) < 0
 }

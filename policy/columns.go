@@ -19,10 +19,12 @@ type columns struct {
 	history lsn.History
 	zones   []string // of the replicas that are there, the first mostZones of them
 	list    []column
+	traits  []traits // of the same; apart, so that those that are passed over are few bytes
 
+	worst    column        // the worst of each in list: where it may serve, every replica may
 	furthest lsn.LSN       // that any of list has
 	quickest time.Duration // to catch up
-	odd      int           // how many are left to judge
+	odd      []int         // the places of those that are left to the rules whatever is asked, in order
 }
 
 // column is one replica. The times are nanoseconds since columns.base.
@@ -30,11 +32,11 @@ type column struct {
 	applied  lsn.LSN
 	sampled  int64
 	replayed int64 // less the margin: now minus this is its lag
-	settled  int64 // when it was ejected until, or came back
+	settled  int64 // when it was ejected until, or came back; farthest where it is odd, or fixed
 	catchUp  time.Duration
 	fixed    Reason // what is said against it whatever is asked, and whenever
-	odd      bool
-	waits    bool // it is worth waiting for, if catchUp is short enough
+	waits    bool   // it is worth waiting for, if catchUp is short enough
+	zone     uint8  // its place in columns.zones, +1; 0: it is not there
 }
 
 // Prepare makes decisions over s quicker, and changes none: without it each replica is
@@ -47,43 +49,61 @@ func (s *Snapshot) Prepare(now time.Time) {
 		s.columns = nil
 		return
 	}
-	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), quickest: math.MaxInt64}
+	c := &columns{of: &s.Replicas[0], base: now, steady: monotonic(now), history: s.Primary.Position.History, list: make([]column, n), traits: make([]traits, n), quickest: math.MaxInt64}
+	c.worst = column{applied: math.MaxUint64, sampled: math.MaxInt64, replayed: math.MaxInt64, settled: math.MinInt64}
 	for i := range s.Replicas {
-		c.add(&c.list[i], &s.Replicas[i])
+		r, to := &s.Replicas[i], &c.list[i]
+		replayed, dated := c.since(r.ReplayedAt)
+		if c.traits[i] = (traits{weight: r.share(), hash: hashed(r.Name)}); dated && !r.standsIn() {
+			c.traits[i].shown = replayed
+		}
+		to.settled, to.zone = farthest, c.zoneOf(r)
+		if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
+			c.odd = append(c.odd, i)
+		} else if to.fixed = r.fixed(); to.fixed == ReasonNone && (!dated || !c.plain(to, r, replayed)) {
+			c.odd = append(c.odd, i)
+		}
+		c.worst.applied, c.worst.settled = min(c.worst.applied, to.applied), max(c.worst.settled, to.settled)
+		c.worst.sampled, c.worst.replayed = min(c.worst.sampled, to.sampled), min(c.worst.replayed, to.replayed)
 	}
 	s.columns = c
 }
 
-func (c *columns) add(to *column, r *Replica) {
-	if !r.Gone && len(c.zones) < mostZones && !slices.Contains(c.zones, r.Zone) {
-		c.zones = append(c.zones, r.Zone)
+// traits of all replicas of s; none, unless it was prepared.
+func (s *Snapshot) traits() []traits {
+	if c := s.columns; c != nil && c.of == &s.Replicas[0] {
+		return c.traits
 	}
-	if r.Reserved || r.Role == RoleLogical { // for whom, the query says, and the rules before what is fixed
-		to.odd = true
-		c.odd++
-		return
+	return nil
+}
+
+// zoneOf is the place of r's zone in c.zones, +1.
+func (c *columns) zoneOf(r *Replica) uint8 {
+	if r.Gone {
+		return 0
 	}
-	to.fixed = r.fixed()
-	if to.fixed != ReasonNone {
-		return
+	i := slices.Index(c.zones, r.Zone)
+	if i < 0 && len(c.zones) < mostZones {
+		i, c.zones = len(c.zones), append(c.zones, r.Zone)
 	}
-	var ok [3]bool
-	to.sampled, ok[0] = c.since(r.Sampled)
-	to.replayed, ok[1] = c.since(r.ReplayedAt)
-	to.settled, ok[2] = c.settledAt(r)
-	plain := r.Role == RoleStandby && !r.Balanced && !r.NoPosition && r.Applied.LSN != 0 && r.Applied.History == c.history &&
-		!c.history.Zero() && r.Margin < time.Hour && ok == [3]bool{true, true, true}
-	if !plain {
-		to.odd = true
-		c.odd++
-		return
+	return uint8(i + 1)
+}
+
+// plain fills in to, and reports whether that is all there is to know of r.
+func (c *columns) plain(to *column, r *Replica, replayed int64) bool {
+	sampled, news := c.since(r.Sampled)
+	settled, sane := c.settledAt(r)
+	if !news || !sane || r.Role != RoleStandby || r.Balanced || r.NoPosition || r.Margin >= time.Hour ||
+		r.Applied.LSN == 0 || r.Applied.History != c.history || c.history.Zero() {
+		return false
 	}
-	to.replayed -= int64(max(r.Margin, 0))
+	to.sampled, to.replayed, to.settled = sampled, replayed-int64(max(r.Margin, 0)), settled
 	to.applied, to.catchUp, to.waits = r.Applied.LSN, r.CatchUp, !r.Paused
 	c.furthest = max(c.furthest, to.applied)
 	if to.waits {
 		c.quickest = min(c.quickest, to.catchUp)
 	}
+	return true
 }
 
 // fixed is the first objection against r that depends on nothing but r.
@@ -126,96 +146,3 @@ func (c *columns) settledAt(r *Replica) (ns int64, ok bool) {
 }
 
 const mostZones = 64
-
-// scan is one decision's look at columns.
-type scan struct {
-	*columns
-	now, maxAge, bound, slow int64
-	need                     lsn.LSN
-	asked                    bool // rules about the query have to be asked
-}
-
-// columnsFor looks by s at the columns of in's snapshot, and reports whether they can
-// answer for the rules.
-func (d *Decider) columnsFor(in *input, s *scan) bool {
-	c, q := in.s.columns, in.q
-	if c == nil || len(c.list) != len(in.s.Replicas) || c.of != &in.s.Replicas[0] || len(d.each) > 0 || q.KeepServer {
-		return false
-	}
-	now, ok := c.since(in.now)
-	s.columns, s.now, s.maxAge, s.slow = c, now, int64(d.limits.MaxSampleAge), int64(max(d.limits.SlowStart, 0))
-	s.asked = q.Exclude != 0 || q.Group != ""
-	if s.bound = int64(in.bound); q.boundless() || in.lifted {
-		s.bound = math.MaxInt64
-	}
-	if !q.Need.Zero() && q.Mode != AnyReplica {
-		s.need = q.Need.LSN
-		ok = ok && s.need != 0 && q.Need.History == c.history
-	}
-	if q.Ahead && q.Mode != AnyReplica {
-		s.need = math.MaxUint64
-	}
-	return ok && s.slow < farthest
-}
-
-// pass goes over replicas that are known not to serve in, notes what is said against
-// them in out, and returns the place of the first that may serve it or has to be judged
-// by the rules, how many of looks are left with that one, and whether it may serve.
-// With none left there is none.
-func (s *scan) pass(in *input, i, looks int, out *outcome) (at, left int, may bool) {
-	var behind, lagging, old bool
-	list, now := s.list, s.now
-	fixed := ReasonNone
-	for ; looks > 0; looks-- {
-		c := &list[i]
-		if s.asked && s.ask(in, i) {
-			break
-		}
-		if c.fixed != ReasonNone { //nolint:gocritic // in a switch, break would not end the loop
-			if telling[c.fixed] > telling[fixed] {
-				fixed = c.fixed
-			}
-		} else if c.odd || now-c.settled < s.slow { // ejected, or coming back
-			break
-		} else if now-c.sampled > s.maxAge {
-			old = true
-		} else if now-c.replayed > s.bound {
-			lagging = true
-		} else if c.applied < s.need {
-			behind = true
-			out.canWait = out.canWait || c.waits && in.left > 0 && in.remains(c.catchUp) <= in.left
-			if s.need > s.furthest && s.hopeless(in, out.canWait) {
-				looks = 0
-				break
-			}
-		} else {
-			may = true
-			break
-		}
-		if i++; i == len(list) {
-			i = 0
-		}
-	}
-	out.bounded = out.bounded || lagging
-	out.object(fixed)
-	switch {
-	case behind:
-		out.object(ReasonBehindSession)
-	case lagging:
-		out.object(ReasonLagging)
-	case old:
-		out.object(ReasonOldNews)
-	}
-	return i, looks, may
-}
-
-// ask reports whether the rules have to be asked because of what in asks for.
-func (s *scan) ask(in *input, i int) bool {
-	return in.q.Excludes(i) || ruleGroup(in.q, &in.s.Replicas[i]) != ReasonNone
-}
-
-// hopeless reports whether nobody that is still to be looked at can change what is
-// decided: the session's position is beyond what anybody has.
-func (s *scan) hopeless(in *input, canWait bool) bool {
-	return s.odd == 0 && !in.s.Primary.Lost && (canWait || in.left < in.remains(s.quickest))
-}

@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +21,10 @@ import (
 // rules gives; at another moment than that of its preparation too.
 func TestPreparedDecidesTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(77, 7))
-	balancers := []policy.Balancer{nil, policy.RoundRobin(), policy.ZoneFirst(policy.Latency()), policy.Affinity(policy.Random())}
+	balancers := []policy.Balancer{
+		nil, policy.RoundRobin(), policy.ZoneFirst(policy.Latency()), policy.Affinity(policy.Random()),
+		policy.LeastBehind(20*time.Millisecond, nil), policy.ZoneFirstUntil(policy.Spill{Lag: 20 * time.Millisecond}, policy.Latency()),
+	}
 	known, many := 0, 0
 	for i := range 30_000 {
 		c := policytest.Random(r)
@@ -92,6 +97,139 @@ func TestPreparedDecidesTheSameWhereNobodyServes(t *testing.T) {
 	}
 	for _, target := range []policy.Target{policy.ToPrimary, policy.ToReplica, policy.Wait} {
 		assert.Greater(t, targets[target], 2_000, target)
+	}
+}
+
+// One replica that may not serve, among others that may: none of what can be the matter
+// with it is missed where the columns of all are looked at together.
+func TestPreparedLeavesOneOut(t *testing.T) {
+	now := time.Now()
+	slow := limits
+	slow.SlowStart = 10 * time.Second
+	for name, change := range map[string]func(*policy.Replica){
+		"old news":            func(r *policy.Replica) { r.Sampled = now.Add(-limits.MaxSampleAge - 1) },
+		"no news":             func(r *policy.Replica) { r.Sampled = time.Time{} },
+		"lagging":             func(r *policy.Replica) { r.ReplayedAt = now.Add(-limits.MaxLag - 1) },
+		"lagging by a margin": func(r *policy.Replica) { r.ReplayedAt, r.Margin = now.Add(-limits.MaxLag), 1 },
+		"a lag of no bound":   func(r *policy.Replica) { r.ReplayedAt = time.Time{} },
+		"behind":              func(r *policy.Replica) { r.Applied = at(899) },
+		"another history":     func(r *policy.Replica) { r.Applied.Timeline++ },
+		"ejected":             func(r *policy.Replica) { r.EjectedUntil = now.Add(1) },
+		"coming back":         func(r *policy.Replica) { r.Since = now },
+		"down":                func(r *policy.Replica) { r.Up = false },
+		"drained":             func(r *policy.Replica) { r.Drained = true },
+		"gone":                func(r *policy.Replica) { r.Gone = true },
+		"reserved":            func(r *policy.Replica) { r.Reserved = true },
+		"a primary":           func(r *policy.Replica) { r.Role = policy.RolePrimary },
+		"logical":             func(r *policy.Replica) { r.Role = policy.RoleLogical },
+	} {
+		for _, n := range []int{2, 3, 70} {
+			for _, out := range []int{0, n - 1} {
+				s := fleet(n, now)
+				change(&s.Replicas[out])
+				s.Prepare(now)
+				d := policy.NewDecider(policy.Rules{Limits: slow, Balancer: policy.RoundRobin()})
+				for ticket := range uint64(2 * n) {
+					// A slow start leaves out nine of ten: this chance is one of theirs.
+					q := &policy.Query{Statement: policy.Read, Need: at(900), Ticket: ticket, Random: 1}
+					got := d.Decide(q, s, nil, now)
+					assert.Equal(t, policy.ToReplica, got.Target, name)
+					assert.NotEqual(t, out, got.Replica, "%s: %d of %d", name, out, n)
+				}
+			}
+		}
+	}
+}
+
+// Where nobody has what the session needs, those that the columns do not answer for are
+// looked at all the same: the primary that stands in serves, wherever it is.
+func TestPreparedLooksAtTheOddOnes(t *testing.T) {
+	now := time.Now()
+	r := rand.New(rand.NewPCG(5, 6))
+	served := 0
+	for range 3000 {
+		s := fleet(1+r.IntN(200), now)
+		for range r.IntN(4) {
+			x := &s.Replicas[r.IntN(len(s.Replicas))]
+			switch r.IntN(5) {
+			case 0:
+				x.Role, x.AllowPrimary = policy.RolePrimary, true
+			case 1:
+				x.Balanced = true
+			case 2:
+				x.NoPosition = true
+			case 3:
+				x.Role = policy.RoleLogical
+			case 4:
+				x.Role, x.AllowPrimary, x.Since = policy.RolePrimary, true, now
+			}
+		}
+		for i := range s.Replicas {
+			s.Replicas[i].CatchUp = time.Duration(r.IntN(2)) * time.Minute
+		}
+		within := limits
+		within.SlowStart = time.Duration(r.IntN(2)) * time.Minute
+		d := policy.NewDecider(policy.Rules{Limits: within, Balancer: policy.RoundRobin()})
+		q := &policy.Query{Statement: policy.Read, Need: at(2000), Ticket: r.Uint64(), Random: r.Uint64(), Exclude: r.Uint64() & r.Uint64() & r.Uint64() & r.Uint64()}
+		if r.IntN(2) == 0 {
+			q.Zone = "z1"
+		}
+		want := d.Decide(q, s, nil, now)
+		s.Prepare(now)
+		require.Equal(t, want, d.Decide(q, s, nil, now), "%+v\n%+v", q, s)
+		served += count(want.Target == policy.ToReplica)
+	}
+	assert.Greater(t, served, 500)
+}
+
+// What was known of the replicas of one snapshot is not said of those of another, which
+// nobody has prepared.
+func TestUnpreparedAfterPrepared(t *testing.T) {
+	now := time.Now()
+	d := policy.NewDecider(policy.Rules{Limits: limits, Balancer: policy.RoundRobin()})
+	even, uneven := fleet(2, now), fleet(2, now)
+	even.Prepare(now)
+	uneven.Replicas[1].Weight = 9
+	got := 0
+	for ticket := range uint64(100) {
+		d.Decide(&policy.Query{Statement: policy.Read, Ticket: ticket}, even, nil, now)
+		got += d.Decide(&policy.Query{Statement: policy.Read, Ticket: ticket}, uneven, nil, now).Replica
+	}
+	assert.Equal(t, 90, got)
+}
+
+// A position that the primary has had for a while has less to wait for; one that it will
+// have, as a clock may say, no more than any other.
+func TestNeedAtInTheFuture(t *testing.T) {
+	now := time.Now()
+	for _, prepared := range []bool{false, true} {
+		s := fleet(2, now)
+		for i := range s.Replicas {
+			s.Replicas[i].CatchUp = limits.MaxWait
+		}
+		if prepared {
+			s.Prepare(now)
+		}
+		d := policy.NewDecider(policy.Rules{Limits: limits})
+		q := &policy.Query{Statement: policy.Read, Need: at(2000), NeedAt: now.Add(time.Second)}
+		assert.Equal(t, policy.Wait, d.Decide(q, s, nil, now).Target)
+	}
+}
+
+// More zones than the columns tell apart: their names are compared.
+func TestPreparedWithManyZones(t *testing.T) {
+	now := time.Now()
+	r := rand.New(rand.NewPCG(9, 9))
+	s := fleet(300, now)
+	for i := range s.Replicas {
+		s.Replicas[i].Zone = fmt.Sprint("z", i%150)
+	}
+	prepared := &policy.Snapshot{Primary: s.Primary, Replicas: slices.Clone(s.Replicas)}
+	prepared.Prepare(now)
+	d := policy.NewDecider(policy.Rules{Limits: limits, Balancer: policy.ZoneFirst(policy.Random())})
+	for range 3000 {
+		q := &policy.Query{Statement: policy.Read, Zone: fmt.Sprint("z", r.IntN(200)), Ticket: r.Uint64(), Random: r.Uint64()}
+		require.Equal(t, d.Decide(q, s, nil, now), d.Decide(q, prepared, nil, now), "%+v", q)
 	}
 }
 

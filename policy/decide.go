@@ -9,10 +9,12 @@ import (
 // goroutine.
 type Decider struct {
 	limits   Limits
+	maxAge   int64    // limits.MaxSampleAge, as a bound of columns
+	slow     int64    // limits.SlowStart, as another
 	once     []asked  // policies that are asked once for each decision
 	each     []Policy // policies that are asked for each replica
 	balancer Balancer
-	timeless bool // balancer asks for no latencies
+	asks     int // see asker
 	scratch  sync.Pool
 }
 
@@ -27,7 +29,8 @@ func NewDecider(r Rules) *Decider {
 	if d.balancer == nil {
 		d.balancer = LeastInFlight()
 	}
-	d.timeless = isTimeless(d.balancer)
+	d.asks = asks(d.balancer)
+	d.maxAge, d.slow = bound(r.Limits.MaxSampleAge), int64(max(r.Limits.SlowStart, 0))
 	for _, p := range r.Policies {
 		if p == nil {
 			continue
@@ -54,64 +57,56 @@ var (
 // time.Now gives them: a step of the wall clock is not news of a replica.
 //
 // A panic of a policy or a balancer is passed on; the Decider stays usable.
-func (d *Decider) Decide(q *Query, s *Snapshot, load Load, now time.Time) Decision {
-	return d.decide(q, s, load, now, nil)
+func (d *Decider) Decide(q *Query, s *Snapshot, load Load, now time.Time) (to Decision) {
+	var in input
+	in.q, in.s, in.load, in.now = q, s, load, now
+	d.decide(&in, &to)
+	return to
 }
 
-func (d *Decider) decide(q *Query, s *Snapshot, load Load, now time.Time, t *Trace) Decision {
-	if q == nil {
-		q = &noQuery
+// decide decides to. A Decision that is returned from one function to the next is copied
+// by each of them, which takes longer than to judge a replica.
+func (d *Decider) decide(in *input, to *Decision) {
+	if in.q == nil {
+		in.q = &noQuery
 	}
-	if s == nil {
-		s = &noSnapshot
+	if in.s == nil {
+		in.s = &noSnapshot
 	}
-	in := input{
-		q: q, s: s, load: load, now: now,
-		bound: lagBound(q, d.limits.MaxLag),
-		left:  max(d.limits.MaxWait-max(q.Waited, q.Spent, 0), 0),
-
-		ejected: q.TryEjected, unpicked: t != nil && t.unpicked,
+	q := in.q
+	in.bound, in.ejected = lagBound(q, d.limits.MaxLag), q.TryEjected
+	if !q.Ahead {
+		in.left = max(d.limits.MaxWait-max(q.Waited, q.Spent, 0), 0)
 	}
-	if q.Ahead {
-		in.left = 0
+	if !q.NeedAt.IsZero() {
+		in.had = max(in.now.Sub(q.NeedAt), 0)
 	}
-	if reason := d.request(&in, t); reason != ReasonNone {
-		return Decision{Target: ToPrimary, Reason: reason}
+	if to.Reason = d.request(in); to.Reason != ReasonNone {
+		return
 	}
-	if !d.timeless {
-		in.timed, _ = load.(LatencyLoad)
-	}
-
 	sc := d.scratch.Get().(*scratch)
-	defer d.scratch.Put(sc)
-
-	out := d.filter(&in, sc, t)
+	var out outcome
+	d.filter(in, sc, &out)
 	if sc.n == 0 && out.slow {
 		in.quick = true
-		out = d.filter(&in, sc, t)
+		d.filter(in, sc, &out)
 	}
-	if sc.n == 0 && out.ejected && s.Primary.Lost {
+	if sc.n == 0 && out.ejected && in.s.Primary.Lost {
 		// There is nobody else: whoever is ejected is tried.
 		in.ejected, in.quick = true, true
-		out = d.filter(&in, sc, t)
+		d.filter(in, sc, &out)
 	}
 	switch {
 	case sc.n > 0:
-		return in.toReplica(d.pick(&in, sc), claim(q))
+		d.serve(in, sc, claim(in.q), to)
 	case out.canWait:
-		return Decision{Target: Wait, Reason: ReasonBehindSession, Wait: in.left}
-	case s.Primary.Lost:
-		return d.lost(&in, sc, out, t)
+		to.Target, to.Reason, to.Wait = Wait, ReasonBehindSession, in.left
+	case in.s.Primary.Lost:
+		d.lost(in, sc, &out, to)
+	default:
+		to.Reason = d.expired(in.q, out.objection)
 	}
-	return Decision{Target: ToPrimary, Reason: d.expired(q, out.objection)}
-}
-
-func (in *input) toReplica(i int, reason Reason) Decision {
-	if r := &in.s.Replicas[i]; r.NoPosition && !r.standsIn() && !onConnection(in.q, r) &&
-		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
-		reason = ReasonStatedLag
-	}
-	return Decision{Target: ToReplica, Replica: i, Reason: reason, Check: onConnection(in.q, &in.s.Replicas[i])}
+	d.scratch.Put(sc) // what a policy or a balancer has panicked on is left to the collector
 }
 
 // claim is the weakest claim on freshness that let a replica through.
@@ -141,20 +136,23 @@ func (d *Decider) expired(q *Query, objection Reason) Reason {
 // even then: it is refused, so that the caller learns it at once and can choose.
 // Nobody's own writes are given up: a replica must have them, or the primary is
 // tried and gives its error.
-func (d *Decider) lost(in *input, sc *scratch, out outcome, t *Trace) Decision {
+func (d *Decider) lost(in *input, sc *scratch, out *outcome, to *Decision) {
 	switch {
 	case in.q.AtMost != 0 && !in.q.boundless():
-		return Decision{Target: Refuse, Reason: ReasonAtMostUnproven}
+		to.Target, to.Reason = Refuse, ReasonAtMostUnproven
+		return
 	case d.limits.RefuseWhenLost:
-		return Decision{Target: Refuse, Reason: ReasonPrimaryLostRefused}
+		to.Target, to.Reason = Refuse, ReasonPrimaryLostRefused
+		return
 	}
 	in.lifted, in.ejected, in.quick = true, true, true
-	t.lift()
-	if t != nil || out.bounded || out.ejected || out.slow {
-		out = d.filter(in, sc, t) // else it would say the same
+	in.trace.lift()
+	if in.trace != nil || out.bounded || out.ejected || out.slow {
+		d.filter(in, sc, out) // else it would say the same
 	}
 	if sc.n > 0 {
-		return in.toReplica(d.pick(in, sc), ReasonPrimaryLost)
+		d.serve(in, sc, ReasonPrimaryLost, to)
+		return
 	}
-	return Decision{Target: ToPrimary, Reason: d.expired(in.q, out.objection)}
+	to.Reason = d.expired(in.q, out.objection)
 }

@@ -11,26 +11,29 @@ type input struct {
 	q     *Query
 	s     *Snapshot
 	load  Load
-	timed LatencyLoad // load, if it knows latencies
 	now   time.Time
+	trace *Trace        // nil: nobody asks why
 	bound time.Duration // on the staleness of a replica
 	left  time.Duration // that may still be waited
+	had   time.Duration // how long the primary has had what the session must see
 	// lifted leaves out the bounds on staleness, because the primary is lost.
 	lifted bool
 	// ejected offers replicas that are ejected too.
 	ejected bool
 	// quick leaves out the slow start, because nobody else serves the read.
 	quick bool
-	// unpicked leaves out the balancer.
-	unpicked bool
+	// strangers is how many replicas of other zones may still be offered; -1: as many as
+	// there are.
+	strangers int
 }
 
 // scratch holds the candidates of one decision. It is reused from decision to
 // decision: a read must not pay an allocation for being routed.
 type scratch struct {
-	candidates [MaxCandidates]Candidate
 	index      [MaxCandidates]int // of the candidates, out of a balancer's reach
 	n          int
+	candidates [MaxCandidates]Candidate
+	latencies  latencies // whom these ask
 }
 
 // outcome is what judging the replicas gave besides the candidates.
@@ -43,62 +46,72 @@ type outcome struct {
 }
 
 // filter judges the replicas and leaves those without an objection in sc.
-func (d *Decider) filter(in *input, sc *scratch, t *Trace) outcome {
-	var out outcome
+func (d *Decider) filter(in *input, sc *scratch, out *outcome) {
 	sc.n = 0
+	*out = outcome{}
 	n := len(in.s.Replicas)
 	i, looks := offered(in.q, n), n
-	if only := in.q.Only; only != 0 && t == nil {
+	if only := in.q.Only; only != 0 && in.trace == nil {
 		if n > 1 || only != 1 {
 			out.objection = ReasonFailedThisRead // what is said of all the others
 		}
 		if i, looks = only-1, 1; i < 0 || i >= n {
-			return out
+			return
 		}
 	}
-	far := in.strangers(n)
-	var columns scan
-	prepared := t == nil && d.columnsFor(in, &columns)
-	for ; looks > 0; looks-- {
-		if sc.n == MaxCandidates && t == nil {
-			break
+	if in.strangers = -1; n > MaxCandidates && in.q.Zone != "" {
+		in.strangers = in.strangersOf()
+	}
+	if b, ok := d.bounds(in); ok {
+		if in.strangers < 0 && !in.asksRules() && b.within(&in.s.columns.worst) {
+			sc.take(i, min(looks, MaxCandidates), n)
+			return
 		}
-		reason, may := ReasonNone, false
-		if prepared {
-			if i, looks, may = columns.pass(in, i, looks, &out); looks == 0 {
-				break
-			}
-		}
-		r := &in.s.Replicas[i]
-		if !may {
-			reason = d.judge(in, r, i)
-		}
-		if t != nil {
-			t.replica(d, in, r, i, reason)
-		}
-		switch {
-		case reason != ReasonNone:
-			out.object(reason)
-		case sc.n == MaxCandidates:
-		case n <= MaxCandidates || in.q.Zone == "" || r.Zone == in.q.Zone:
-			sc.add(in, r, i)
-		case far > 0:
-			far--
-			sc.add(in, r, i)
-		}
-		switch reason {
-		case ReasonBehindSession:
-			out.canWait = out.canWait || in.canWait(r)
-		case ReasonSlowStart:
-			out.slow = true
-		case ReasonEjected:
-			out.ejected = true
-		}
+		s := newScan(in, b, i, looks)
+		d.scan(in, sc, out, &s)
+		return
+	}
+	for ; looks > 0 && (sc.n < MaxCandidates || in.trace != nil); looks-- {
+		d.look(in, sc, out, i)
 		if i++; i == n {
 			i = 0
 		}
 	}
-	return out
+}
+
+// take makes candidates of so many of n replicas, from place i on.
+func (sc *scratch) take(i, many, n int) {
+	sc.n = many
+	for k := range sc.index[:many] {
+		sc.index[k] = i
+		if i++; i == n {
+			i = 0
+		}
+	}
+}
+
+// look judges one replica by all rules.
+func (d *Decider) look(in *input, sc *scratch, out *outcome, i int) {
+	r := &in.s.Replicas[i]
+	reason := d.judge(in, r, i)
+	if in.trace != nil {
+		in.trace.replica(d, in, r, i, reason)
+	}
+	switch reason {
+	case ReasonNone:
+		if sc.n < MaxCandidates && in.offers(r) {
+			sc.index[sc.n] = i
+			sc.n++
+		}
+		return
+	case ReasonBehindSession:
+		out.canWait = out.canWait || in.canWait(r)
+	case ReasonSlowStart:
+		out.slow = true
+	case ReasonEjected:
+		out.ejected = true
+	}
+	out.object(reason)
 }
 
 // object notes an objection against one replica.
@@ -127,14 +140,11 @@ func offered(q *Query, replicas int) int {
 	return int((turn - turn%MaxCandidates) % uint64(replicas))
 }
 
-// strangers is how many replicas of other zones are offered at most: without a bound
-// the first MaxCandidates of many replicas may all be of other zones, and every read
-// leave its own although that could serve it. Where the zone has none, as many as
-// there are.
-func (in *input) strangers(replicas int) int {
-	if in.q.Zone == "" || replicas <= MaxCandidates {
-		return MaxCandidates
-	}
+// strangersOf is how many of many replicas may be offered although they are of another
+// zone than the query's: without a bound the first MaxCandidates may all be of other
+// zones, and every read leave its own although that could serve it. Where the zone has
+// none, as many as there are.
+func (in *input) strangersOf() int {
 	if c := in.s.columns; c != nil && slices.Contains(c.zones, in.q.Zone) {
 		return MaxCandidates / 4
 	}
@@ -143,17 +153,19 @@ func (in *input) strangers(replicas int) int {
 			return MaxCandidates / 4
 		}
 	}
-	return MaxCandidates
+	return -1
 }
 
-func (sc *scratch) add(in *input, r *Replica, index int) {
-	c := &sc.candidates[sc.n]
-	c.Index, c.Replica, c.InFlight, c.Latency, c.weight = index, r, in.inFlight(index), 0, r.share()
-	if in.timed != nil {
-		c.Latency = in.timed.Latency(index, in.now)
+// offers reports whether r, which may serve the read, is offered to the balancer.
+func (in *input) offers(r *Replica) bool {
+	if in.strangers < 0 || r.Zone == in.q.Zone {
+		return true
 	}
-	sc.index[sc.n] = index
-	sc.n++
+	if in.strangers == 0 {
+		return false
+	}
+	in.strangers--
+	return true
 }
 
 func (in *input) inFlight(index int) int64 {
@@ -163,22 +175,24 @@ func (in *input) inFlight(index int) int64 {
 	return in.load.InFlight(index)
 }
 
+// asksRules reports whether what the query says has to be asked of each replica.
+func (in *input) asksRules() bool { return in.q.Exclude != 0 || in.q.Group != "" }
+
 // canWait reports whether r, which only lacks the session's position, is likely
 // to reach it in what is left to wait. Without this question a slow replica
 // would add the longest wait to every read and serve none.
-func (in *input) canWait(r *Replica) bool {
-	return in.left > 0 && in.remains(r.CatchUp) <= in.left && !r.Paused
+func (in *input) canWait(r *Replica) bool { return !r.Paused && in.reaches(r.CatchUp) }
+
+// reaches is canWait for a replica that takes so long.
+func (in *input) reaches(catchUp time.Duration) bool {
+	return in.left > 0 && in.remains(catchUp) <= in.left
 }
 
 // remains is for how long a replica that takes so long will most likely lack what the
 // session must see, which the primary has had for a while. The longer it takes, the less
 // exactly is that known.
 func (in *input) remains(catchUp time.Duration) time.Duration {
-	if in.q.NeedAt.IsZero() {
-		return catchUp
-	}
-	had := max(in.now.Sub(in.q.NeedAt), 0)
-	return max(catchUp-had, 0) + had/lateness
+	return max(catchUp-in.had, 0) + in.had/lateness
 }
 
 // lateness is the part of its delay by which a replica may be late.
@@ -282,16 +296,53 @@ func (r Reason) ofSample() bool {
 	return r.bounds() || r == ReasonBehindSession || r == ReasonUnprovenHistory || r == ReasonOtherHistory
 }
 
-// pick asks the balancer and checks its answer against a list that it cannot
-// reach: a balancer that writes to what it was given must not be able to send a
-// read to a replica that may not serve it.
-func (d *Decider) pick(in *input, sc *scratch) int {
-	c, index := sc.candidates[:sc.n], sc.index[:sc.n]
-	if len(c) == 1 || in.unpicked {
-		return index[0]
+// serve decides for the candidate that the balancer picks. Its answer is checked against
+// a list that it cannot reach: a balancer that writes to what it was given must not be
+// able to send a read to a replica that may not serve it.
+func (d *Decider) serve(in *input, sc *scratch, reason Reason, to *Decision) {
+	index := sc.index[:sc.n]
+	picked := index[0]
+	if len(index) > 1 && (in.trace == nil || !in.trace.unpicked) {
+		c := d.offer(in, sc)
+		if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) {
+			if x := c[i].Index; x == index[i] || slices.Contains(index, x) {
+				picked = x
+			}
+		}
 	}
-	if i := d.balancer.Pick(in.q, c); i >= 0 && i < len(c) && slices.Contains(index, c[i].Index) {
-		return c[i].Index
+	r := &in.s.Replicas[picked]
+	to.Target, to.Replica, to.Reason, to.Check = ToReplica, picked, reason, onConnection(in.q, r)
+	if r.NoPosition && !r.standsIn() && !to.Check &&
+		(reason == ReasonWithinLag || reason == ReasonCaughtUp || reason == ReasonWaited || reason == ReasonStale && !in.q.Need.Zero()) {
+		to.Reason = ReasonStatedLag
 	}
-	return index[0]
+}
+
+// offer fills in what the balancer wants to know of the candidates. Their latencies are
+// asked for by those who look at them, where these are few: see asker.
+func (d *Decider) offer(in *input, sc *scratch) []Candidate {
+	offered, known := sc.candidates[:sc.n], in.s.traits()
+	var timed LatencyLoad
+	var unasked *latencies
+	if d.asks >= 0 {
+		timed, _ = in.load.(LatencyLoad)
+		if timed != nil && sc.n > d.asks {
+			sc.latencies.load, sc.latencies.now = timed, in.now
+			timed, unasked = nil, &sc.latencies
+		}
+	}
+	for i := range offered {
+		c, index := &offered[i], sc.index[i]
+		c.Index, c.Replica, c.InFlight, c.Latency, c.unasked = index, &in.s.Replicas[index], 0, 0, unasked
+		if c.traits = (traits{}); index < len(known) {
+			c.traits = known[index]
+		}
+		if in.load != nil {
+			c.InFlight = in.load.InFlight(index)
+		}
+		if timed != nil {
+			c.Latency = timed.Latency(index, in.now)
+		}
+	}
+	return offered
 }

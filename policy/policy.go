@@ -57,7 +57,16 @@ type Candidate struct {
 	// is a [LatencyLoad]; 0: unknown.
 	Latency time.Duration
 
-	weight uint64 // see Weight; 0: not known yet
+	traits             // zero: not known
+	unasked *latencies // who is asked for Latency; nil: it is there, see latency
+}
+
+// traits are what balancers want to know of a replica and would else work out for each
+// read.
+type traits struct {
+	weight uint64 // see Weight
+	hash   uint64 // of its name
+	shown  int64  // ReplayedAt, in ns since columns.base; 0: it has to be looked at
 }
 
 // MaxWeight is the highest weight; a larger one counts as MaxWeight, so that

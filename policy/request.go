@@ -70,7 +70,8 @@ func ruleSession(q *Query) Reason {
 }
 
 // request returns the first objection against using any replica.
-func (d *Decider) request(in *input, t *Trace) Reason {
+func (d *Decider) request(in *input) Reason {
+	t := in.trace
 	if reason := t.request("statement", ruleStatement(in.q)); reason != ReasonNone {
 		return reason
 	}

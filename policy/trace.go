@@ -51,12 +51,16 @@ type ReplicaTrace struct {
 // people, on a status page, in a test, in a doctor.
 func (d *Decider) Explain(q *Query, s *Snapshot, load Load, now time.Time) Trace {
 	var t Trace
-	t.Decision = d.decide(q, s, load, now, &t)
-	t.Balancer = d.balancer.Name()
+	d.explain(q, s, load, now, &t)
 	if t.Decision.Target == ToReplica {
 		t.Replicas[t.Decision.Replica].Chosen = true
 	}
 	return t
+}
+
+func (d *Decider) explain(q *Query, s *Snapshot, load Load, now time.Time, t *Trace) {
+	d.decide(&input{q: q, s: s, load: load, now: now, trace: t}, &t.Decision)
+	t.Balancer = d.balancer.Name()
 }
 
 // Consider is Explain without the balancer: where several replicas may serve the
@@ -64,8 +68,7 @@ func (d *Decider) Explain(q *Query, s *Snapshot, load Load, now time.Time) Trace
 // count whom it has picked, which a question must not do.
 func (d *Decider) Consider(q *Query, s *Snapshot, load Load, now time.Time) Trace {
 	t := Trace{unpicked: true}
-	t.Decision = d.decide(q, s, load, now, &t)
-	t.Balancer = d.balancer.Name()
+	d.explain(q, s, load, now, &t)
 	if may := t.May(); t.Decision.Target == ToReplica && len(may) == 1 {
 		t.Replicas[t.Decision.Replica].Chosen = true
 	}

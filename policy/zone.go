@@ -75,15 +75,18 @@ func ZoneFirstUntil(spill Spill, inner Balancer) Balancer {
 	if spill.Latency == 0 {
 		spill.Latency = defaultSpillLatency
 	}
-	return zoneFirst{inner, spill}
+	return &zoneFirst{inner, spill}
 }
 
-func (z zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
+func (z *zoneFirst) Name() string { return "zone_first(" + z.inner.Name() + ")" }
 
-func (z zoneFirst) Pick(q *Query, c []Candidate) int {
+func (z *zoneFirst) Pick(q *Query, c []Candidate) int {
 	from, to := 0, len(c)
 	if q.Zone != "" {
 		from, to = z.narrow(q, c)
+	}
+	if to-from == 1 {
+		return from
 	}
 	// A wrong answer of inner must not leave the zone either.
 	if i := z.inner.Pick(q, c[from:to:to]); i >= 0 && i < to-from {
@@ -93,13 +96,20 @@ func (z zoneFirst) Pick(q *Query, c []Candidate) int {
 }
 
 // narrow brings the candidates that q prefers together and returns where they are.
-func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
-	near := gather(c, func(c *Candidate) bool { return c.Replica.Zone == q.Zone })
-	m := measure{fair: float64(total(c)) / float64(len(c)), elsewhere: fastest(c[near:])}
+func (z *zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
+	m := measure{q: q, all: c}
+	near, own := m.near()
 	if z.spill.Lag > 0 {
-		m.newest = newestReplayed(c)
+		m.lags = lagsOf(c)
 	}
-	within := func(c *Candidate) bool { return chance(q.Random, c.Index+spillDraw) >= z.over(c, &m) }
+	within := func(c *Candidate) bool {
+		over := z.over(c, &m)
+		return over <= 0 || chance(q.Random, c.Index+spillDraw) >= over
+	}
+	if near == 1 && within(&c[own]) {
+		return own, own + 1 // as it mostly is; nobody had to be moved
+	}
+	gather(c, func(c *Candidate) bool { return isZone(c.Replica.Zone, q.Zone) })
 	if n := gather(c[:near], within); n > 0 {
 		return 0, n
 	}
@@ -108,18 +118,6 @@ func (z zoneFirst) narrow(q *Query, c []Candidate) (from, to int) {
 		return near, near + n
 	}
 	return 0, len(c)
-}
-
-// fastest is the least latency in c. Where it is unknown one read finds out, and the
-// others do not wait for that.
-func fastest(c []Candidate) float64 {
-	least := math.Inf(1)
-	for i := range c {
-		if c[i].Latency > 0 || inFlight(&c[i]) == 0 {
-			least = min(least, float64(max(c[i].Latency, 1)))
-		}
-	}
-	return least
 }
 
 // gather moves the candidates that ok takes to the front of c and returns how many
@@ -142,23 +140,74 @@ const spillDraw = 1 << 20
 
 // measure is what a candidate is compared with.
 type measure struct {
-	newest    time.Time // what the least lagging candidate shows
-	fair      float64   // the average weight
-	elsewhere float64   // the least latency in other zones, in ns
+	q         *Query
+	all       []Candidate
+	lags      lags
+	fair      float64 // the average weight
+	elsewhere float64 // see fastest; 0: not known yet
+}
+
+// near returns how many candidates are of the query's own zone, and the last of them.
+func (m *measure) near() (near, own int) {
+	sum := uint64(0)
+	for i := range m.all {
+		sum += m.all[i].Weight()
+		if isZone(m.all[i].Replica.Zone, m.q.Zone) {
+			near, own = near+1, i
+		}
+	}
+	if m.fair = 1; sum != uint64(len(m.all)) {
+		m.fair = float64(sum) / float64(len(m.all))
+	}
+	return near, own
+}
+
+// isZone reports whether two names of zones are the same. Most of those that are not
+// differ in their last letter, which spares a call.
+func isZone(a, b string) bool {
+	n := len(a)
+	return n == len(b) && (n == 0 || a[n-1] == b[n-1]) && a == b
+}
+
+// fastest is the least latency in other zones, in ns. Where it is unknown one read finds
+// out, and the others do not wait for that.
+func (m *measure) fastest() float64 {
+	if m.elsewhere > 0 {
+		return m.elsewhere
+	}
+	m.elsewhere = math.Inf(1)
+	for i := range m.all {
+		c := &m.all[i]
+		if isZone(c.Replica.Zone, m.q.Zone) {
+			continue
+		}
+		if at := c.latency(); at > 0 || inFlight(c) == 0 {
+			m.elsewhere = min(m.elsewhere, float64(max(at, 1)))
+		}
+	}
+	return m.elsewhere
 }
 
 // over is the share of reads that should leave c: none within the bounds, all at
 // twice one of them.
-func (z zoneFirst) over(c *Candidate, m *measure) float64 {
-	share := 0.0
+func (z *zoneFirst) over(c *Candidate, m *measure) (share float64) {
 	if z.spill.InFlight > 0 {
-		share = float64(inFlight(c))*m.fair/(float64(z.spill.InFlight)*float64(c.Weight())) - 1
+		share = beyond(float64(inFlight(c))*m.fair, float64(z.spill.InFlight)*float64(c.Weight()))
 	}
-	if z.spill.Latency > 0 {
-		share = max(share, float64(c.Latency)/max(float64(z.spill.Latency), m.elsewhere)-1)
+	if z.spill.Latency > 0 && c.latency() > z.spill.Latency {
+		share = max(share, beyond(float64(c.Latency), max(float64(z.spill.Latency), m.fastest())))
 	}
 	if z.spill.Lag > 0 {
-		share = max(share, float64(behind(c, m.newest))/float64(z.spill.Lag)-1)
+		share = max(share, beyond(float64(m.lags.behind(c)), float64(z.spill.Lag)))
 	}
 	return share
+}
+
+// beyond is by which part of bound v is over it. What is not, which most are, is not
+// worth a division.
+func beyond(v, bound float64) float64 {
+	if v <= bound {
+		return 0
+	}
+	return v/bound - 1
 }

@@ -69,6 +69,7 @@ func TestSpillHasLimits(t *testing.T) {
 	assert.Equal(t, []int{300, 300}, pick(policy.Spill{}, full, busy), "nobody is well")
 	assert.Equal(t, []int{600, 0}, pick(policy.Spill{}, server{zone: "near", latency: time.Second}, server{zone: "far", inFlight: 1}), "another read finds out how long it takes there")
 	assert.Equal(t, []int{600}, pick(policy.Spill{}, full), "there is no other zone")
+	assert.Equal(t, []int{0, 300, 300}, pick(policy.Spill{Latency: 10 * ms}, full, server{zone: "far", latency: ms}, server{zone: "far", latency: time.Second}), "who leaves compares the others with nobody")
 }
 
 // Who is behind is compared with the others, and a primary is not behind.
@@ -113,4 +114,34 @@ func TestLeastBehind(t *testing.T) {
 	unknown := offered(server{}, server{})
 	unknown[0].Replica.ReplayedAt, unknown[1].Replica.ReplayedAt = time.Time{}, time.Time{}
 	assert.Equal(t, 1, policy.LeastBehind(0, policy.RoundRobin()).Pick(&policy.Query{Ticket: 1}, unknown), "nothing is proven of anybody")
+}
+
+// What a prepared snapshot says of lags is what the replicas say.
+func TestLeastBehindOfPrepared(t *testing.T) {
+	now := time.Now()
+	decided := func(change func(r []policy.Replica)) map[int]int {
+		s := fleet(4, now)
+		for i := range s.Replicas {
+			s.Replicas[i].ReplayedAt = now.Add(-ms - time.Duration(i)*100*ms)
+		}
+		change(s.Replicas)
+		s.Prepare(now)
+		d := policy.NewDecider(policy.Rules{Limits: limits, Balancer: policy.LeastBehind(150*ms, policy.RoundRobin())})
+		got := map[int]int{}
+		for ticket := range uint64(24) {
+			got[d.Decide(&policy.Query{Statement: policy.Read, Ticket: ticket}, s, nil, now.Add(ms)).Replica]++
+		}
+		return got
+	}
+	assert.Equal(t, map[int]int{0: 12, 1: 12}, decided(func([]policy.Replica) {}))
+	assert.Equal(t, map[int]int{1: 12, 2: 12}, decided(func(r []policy.Replica) { r[0].Up = false }))
+	assert.Equal(t, map[int]int{0: 8, 1: 8, 2: 8}, decided(func(r []policy.Replica) { r[2].ReplayedAt = now.Add(-50 * ms) }))
+	assert.Equal(t, map[int]int{0: 6, 1: 6, 2: 6, 3: 6}, decided(func(r []policy.Replica) {
+		for i := range r {
+			r[i].ReplayedAt = now.Add(-ms)
+		}
+	}))
+	assert.Equal(t, map[int]int{0: 8, 1: 8, 2: 8}, decided(func(r []policy.Replica) {
+		r[0].Role, r[0].AllowPrimary = policy.RolePrimary, true
+	}), "a primary is not behind, and does not make the others so")
 }
