@@ -92,9 +92,12 @@ run() {
 		line "ok $(($(date +%s) - began))s"
 		return
 	fi
-	line FAILED
+	kept=bin/compat-pg${pg%%.*}-go$go.log
+	mkdir -p bin && cp "$work/log" "$kept"
+	line "FAILED: $kept"
 	failed=yes
-	sed 's/^/    /' "$work/log" | tail -n 60
+	grep -E '^ *--- FAIL|^panic:|^FAIL' "$work/log" | head -n 40 | sed 's/^/    /'
+	sed 's/^/    /' "$work/log" | tail -n 20
 }
 
 own=$(go env GOVERSION)
