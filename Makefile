@@ -28,6 +28,10 @@ BUDGET ?=
 
 # For make pitfalls: flags, see -help.
 PITFALLS ?=
+# For make compare: -only preload, -pause 60s.
+COMPARE ?=
+# For make compat: combinations, with commas between: COMPAT="pg=18 go=1.27.4, gorm=latest".
+COMPAT ?=
 # For make conflicts: -report 60s -delay 30s.
 CONFLICTS ?=
 
@@ -55,7 +59,11 @@ help:
 	@echo 'make page        the status page in a real browser while servers break, and makes docs/status/*.png'
 	@echo 'make pitfalls    seven ways to split reads that go wrong, each shown on real servers; makes docs/pitfalls.md'
 	@echo '                 (PITFALLS="-only hidden_write" for one of them)'
+	@echo 'make compare     nineteen behaviours over dbresolver and over readsplit, side by side; makes docs/compared.md (two minutes)'
+	@echo '                 (COMPARE="-only preload" for one of them)'
 	@echo 'make test        go vet, gofmt, and all tests with the race detector, on real servers (SHORT= make test for every mode)'
+	@echo 'make compat      a short set of tests with each PostgreSQL, Go and GORM that is supported; a line for each (25 minutes)'
+	@echo '                 (COMPAT="pg=18 go=1.27.4, gorm=latest" for two combinations)'
 	@echo 'make matrix      every way into the database, and who ran each statement'
 	@echo 'make classify    what is taken for a read, measured on a standby'
 	@echo 'make compare-plain   programs with and without the plugin'
@@ -80,10 +88,11 @@ help:
 	@echo 'make conformance-sqlserver   the suite of both engines on real SQL Servers: READSPLIT_SQLSERVER_PRIMARY is the DSN of the primary,'
 	@echo '                 READSPLIT_SQLSERVER_REPLICAS has a line name=DSN for each readable secondary (docs/conformance.md)'
 	@echo 'make lint        golangci-lint, which is built once (about two minutes)'
+	@echo 'make govulncheck known vulnerabilities in what is called, in all modules; asks vuln.go.dev (GOVULNDB=file:///a/copy for another)'
 	@echo 'make cluster     a primary and two replicas for a person, with their DSNs; faults by typing, end with Ctrl-C'
 	@echo 'make deps        install what is missing of what these need; they call it themselves'
 	@echo
-	@echo 'PG=15 or PG=18 chooses the PostgreSQL, for each of them; it is $(PG) now.'
+	@echo 'PG=15, 16, 17 or 18 chooses the PostgreSQL, for each of them; it is $(PG) now.'
 
 .PHONY: deps
 deps:
@@ -92,6 +101,11 @@ deps:
 .PHONY: test
 test: deps fmt
 	@scripts/test.sh $(PG) $(modules)
+
+# What of other versions works is said in docs/compatibility.md.
+.PHONY: compat
+compat:
+	@scripts/compat.sh $(COMPAT)
 
 .PHONY: vet
 vet:
@@ -127,6 +141,12 @@ sqlserver:
 pitfalls: deps
 	@go build -buildvcs=false -o bin/pitfalls ./examples/pitfalls
 	@bin/pitfalls -pg $(PG) -page docs/pitfalls.md $(PITFALLS)
+
+# dbresolver and readsplit side by side, by behaviour (docs/compared.md, README.md).
+.PHONY: compare
+compare: deps
+	@go build -buildvcs=false -o bin/compare ./examples/pitfalls/compare
+	@bin/compare -pg $(PG) -page docs/compared.md -readme README.md $(COMPARE)
 
 .PHONY: webshop journeys browser page bin/webshop
 bin/webshop:
@@ -169,6 +189,14 @@ conformance-sqlserver:
 .PHONY: lint
 lint: fmt # and go vet is one of its linters
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/lint-cache go run $(GOLANGCI) run $(modules)
+
+# The database of known vulnerabilities is asked where it is; a copy will do: file:///folder.
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOVULNDB   ?= https://vuln.go.dev
+
+.PHONY: govulncheck
+govulncheck:
+	go run $(GOVULNCHECK) -db $(GOVULNDB) -test $(modules)
 
 .PHONY: cluster
 cluster: deps

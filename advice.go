@@ -35,7 +35,7 @@ func (rt *router) advise(m *marks, reason policy.Reason) {
 	if c.advice.bound.Add(1)%adviceAfter != 0 {
 		return
 	}
-	reads := c.primaryReads.Load() + c.replicaReads.Load()
+	reads := c.primaryReads() + c.replicaReads()
 	before := c.advice.reads.Swap(reads)
 	// Before the first write everybody waits for the same position, once.
 	if reads-before > adviceOf || rt.process.lastWrite().IsZero() || c.advice.given.Swap(true) {

@@ -57,8 +57,8 @@ func TestSessionsAreAdvisedOnce(t *testing.T) {
 			}
 			for range 3 * adviceAfter {
 				rt.advise(c.m, c.reason)
-				rt.counters.primaryReads.Add(1)
-				rt.counters.replicaReads.Add(uint64(c.others))
+				rt.counters.onPrimary[c.reason].Add(1)
+				rt.counters.onReplicas[policy.ReasonWithinLag].Add(uint64(c.others))
 			}
 			require.Len(t, log.all, c.says)
 			assert.Equal(t, c.says == 1, rt.counters.advice.given.Load())

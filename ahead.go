@@ -9,14 +9,14 @@ import (
 )
 
 // ahead reports whether what r has to see was written so lately that no replica is likely
-// to have it by the deadline, by what is known of how long they take: to wait for its
+// to have it in time, by what is known of how long they take: to wait for its
 // position, and for a replica then, would cost the wait and the way to the primary as
 // well. It only ever keeps a read on the primary, and waits for nothing; the position is
 // asked for, so that a later read knows it.
 //
 // A position that is known already is compared instead: it says what a replica has, and
 // not what is likely.
-func (rt *router) ahead(r *register, q *policy.Query, deadline time.Time) bool {
+func (rt *router) ahead(r *register, q *policy.Query, p *patience) bool {
 	c := r.load()
 	if c.Capture == 0 {
 		return false
@@ -26,7 +26,7 @@ func (rt *router) ahead(r *register, q *policy.Query, deadline time.Time) bool {
 	}
 	rt.asks.Sought()
 	last := r.lastWrite()
-	if !rt.outruns(c, last, deadline) {
+	if !rt.outruns(c, last, p.until()) {
 		return false
 	}
 	rt.asks.Pursue(c.Capture)
@@ -50,9 +50,9 @@ func (rt *router) outruns(c *session.Claim, last, deadline time.Time) bool {
 }
 
 // awaitCapture waits for a capture, and notes in q what was spent on it.
-func (rt *router) awaitCapture(ctx context.Context, n uint64, q *policy.Query, deadline time.Time) bool {
-	began := time.Now()
-	ok := rt.asks.AwaitCapture(ctx, n, deadline)
+func (rt *router) awaitCapture(ctx context.Context, n uint64, q *policy.Query, p *patience) bool {
+	until, began := p.until(), time.Now()
+	ok := rt.asks.AwaitCapture(ctx, n, until)
 	q.Spent += time.Since(began)
 	return ok
 }

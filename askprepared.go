@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 )
 
@@ -19,7 +20,10 @@ func (r preparedRows) free() { _ = r.stmt.Close() }
 // queried runs a query without arguments.
 func (h *heldConn) queried(ctx context.Context, query string) (driver.Rows, error) {
 	if h.query != nil {
-		return h.QueryContext(ctx, query, nil)
+		rows, err := h.QueryContext(ctx, query, nil)
+		if !errors.Is(err, driver.ErrSkip) { // a driver around another one, which cannot
+			return rows, err
+		}
 	}
 	if h.prepare == nil {
 		return nil, fmt.Errorf("readsplit: the driver's connection %T can neither query nor prepare with a context", h.conn)

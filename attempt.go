@@ -52,11 +52,16 @@ const (
 // begin returns the context for a run of r on s, nil for the primary: the caller's
 // own where nothing is to be done.
 func (r *route) begin(ctx context.Context, s *server) context.Context {
-	r.attempt = nil
+	if r.attempt != nil {
+		r.attempt = nil
+	}
+	if s == nil {
+		return ctx
+	}
 	timeout := r.router.cfg.AttemptTimeout
 	check := r.past().check
-	checked := s != nil && check != nil && check.server == s
-	if s == nil || timeout <= 0 && !r.ahead && !checked {
+	checked := check != nil && check.server == s
+	if timeout <= 0 && !r.ahead && !checked {
 		return ctx
 	}
 	var a *attempt
@@ -96,8 +101,11 @@ func newLimit(ctx context.Context, timeout time.Duration) *limit {
 // over ends the run that begin began and reports whether it ended at its deadline.
 func (r *route) over() (late bool) {
 	a := r.attempt
+	if a == nil {
+		return false
+	}
 	r.attempt = nil
-	return a != nil && !a.limit.settle()
+	return !a.limit.settle()
 }
 
 // Done implements context.Context.

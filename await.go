@@ -46,7 +46,8 @@ func (rt *router) awaitReplica(ctx context.Context, s *Session) bool {
 		}
 		news := rt.monitor.News()
 		var seen *sight
-		d, _, err := rt.decide(ctx, m, q, nil, &seen)
+		_, err := rt.decide(ctx, m, q, nil, &seen)
+		d := &q.decision
 		if err == nil && d.Target == policy.ToReplica && (!d.Check || rt.replicas()[d.Replica].shows(ctx, q)) {
 			return true
 		}

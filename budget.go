@@ -60,7 +60,8 @@ func (r *route) admit(ctx context.Context, text string, reason policy.Reason) (s
 		return nil, 0, reason, nil
 	}
 	if b.mayServeStale(ctx, reason) {
-		s, generation, _, err = r.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), text, 0)
+		stale := with(ctx, func(m *marks) { m.mode = policy.Stale })
+		s, generation, _, err = r.choose(stale, marksOf(stale), text, 0)
 		if err == nil && s != nil && !s.logical { // of which nobody knows how stale
 			b.servedStale.Add(1)
 			return s, generation, policy.ReasonServedStale, nil

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"gorm.io/gorm"
 
@@ -70,8 +71,18 @@ func (p *Plugin) register(db *gorm.DB) error {
 }
 
 func (p *Plugin) routeQuery(db *gorm.DB) {
-	p.route(db, false)
-	if r, ok := p.routeOf(db); ok && !r.pinned && readsToWrite(db.Statement) {
+	var r *route
+	if root, ok := db.Statement.ConnPool.(*rootPool); ok && root.router.plugin == p && !db.DryRun {
+		// As route would find out on a longer way: most statements come like this.
+		r = &route{stmt: db.Statement}
+		p.put(db, r)
+	} else {
+		p.route(db, false)
+		if r, ok = p.routeOf(db); !ok {
+			return
+		}
+	}
+	if !r.pinned && readsToWrite(db.Statement) {
 		r.pin(policy.ReasonReadToWrite)
 	}
 }
@@ -253,12 +264,18 @@ func (p *Plugin) settleRead(db *gorm.DB) {
 	if db.DryRun && len(db.Statement.Preloads) > 0 {
 		p.foundNothing(db)
 	}
-	if r, ok := p.routeOf(db); ok {
+	if r, ok := p.routeOf(db); ok && !r.settled(db) {
 		r.rerun(db)
 		r.recheck(db)
 		r.closedPlace()
 		r.closedRows(db)
 	}
+}
+
+// settled reports whether a query has simply been answered by a replica, with some row
+// that it looked for: nothing of what may follow a query concerns it.
+func (r *route) settled(db *gorm.DB) bool {
+	return db.Error == nil && db.RowsAffected > 0 && r.at != nil && r.detour == nil && !r.wrote && db.Statement.ReflectValue.Kind() != reflect.Slice
 }
 
 // settleWrite records how a write ended that returned rows.
@@ -274,7 +291,9 @@ func (p *Plugin) restore(db *gorm.DB) {
 	if db.DryRun && p.rehearsed(db) {
 		return
 	}
-	p.logServer(db)
+	if p.cfg.LogServers {
+		p.logServer(db)
+	}
 	if r, ok := p.routeOf(db); ok {
 		r.end()
 		return

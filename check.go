@@ -67,7 +67,7 @@ func (r *route) checks(s *server, q *query) {
 	c := r.checkOf(s)
 	c.query, c.reason, c.capture = q.Query, 0, 0
 	c.query.Exclude, c.query.TryEjected = 0, true // both were judged
-	c.until = q.since.Add(r.router.maxWait)
+	c.until = q.until()
 }
 
 // free reports whether the read asks for nothing but a replica.

@@ -23,13 +23,12 @@ func (rt *router) wrote(m *marks, insert, everybody bool, began lsn.History) {
 		// covers the write.
 		next, h := q.asks.NextCapture(), q.writtenIn(began)
 		until := q.stays(now)
-		after := func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(until) }
-		q.process.update(after)
+		q.process.wrote(next, insert, h, now, until)
 		if m.session == nil || everybody {
-			q.unscoped.update(after)
+			q.unscoped.wrote(next, insert, h, now, until)
 		}
 		if m.session != nil {
-			m.session.ledgerOf(q).claim.update(after)
+			m.session.ledgerOf(q).claim.wrote(next, insert, h, now, until)
 		}
 		q.asks.Foresee(next)
 	}
@@ -65,29 +64,42 @@ func (rt *router) history() lsn.History {
 // never changed: routes and transactions keep it, and a word is what it takes there.
 func (rt *router) historyNow() *lsn.History {
 	now := rt.history()
-	if known := rt.known.Load(); known != nil && *known == now {
+	if known := rt.histories.Load(); known != nil && *known == now {
 		return known
 	}
 	kept := new(lsn.History) // &now would be an allocation each time
 	*kept = now
-	rt.known.Store(kept)
+	rt.histories.Store(kept)
 	return kept
 }
 
-// demand adds what the reads of m must see to q. It waits, at most until
-// deadline, for a position that is still to be captured.
-func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadline time.Time) (at time.Time) {
-	rt.sweepOpen(q, m)
+// demand adds what the reads of m must see to q. It waits, as long as p has, for a
+// position that is still to be captured.
+func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *patience) (at time.Time) {
+	if rt.openRows.n.Load() != 0 || rt.foreign.n.Load() != 0 || !plugins.alone(rt) {
+		rt.sweepOpen(q, m)
+	}
 	if q.Mode == policy.AnyReplica {
 		return time.Time{}
 	}
 	if m.session == nil {
-		if q.Mode != policy.Stale && !rt.ahead(&rt.process, q, deadline) {
-			at = rt.claimed(ctx, &rt.process, true, q, deadline)
-			q.Pending = rt.settleRumours(ctx, deadline) || q.Pending
-			if t := rt.claimed(ctx, &rt.heard, true, q, deadline); t.After(at) {
-				at = t
+		if q.Mode == policy.Stale {
+			return at
+		}
+		at, known := rt.known(&rt.process, q)
+		if !known {
+			if rt.ahead(&rt.process, q, p) {
+				return time.Time{}
 			}
+			at = rt.claimed(ctx, &rt.process, true, q, p)
+		}
+		q.Pending = rt.settleRumours(ctx, p) || q.Pending
+		t, known := rt.known(&rt.heard, q)
+		if !known {
+			t = rt.claimed(ctx, &rt.heard, true, q, p)
+		}
+		if t.After(at) {
+			at = t
 		}
 		return at
 	}
@@ -95,24 +107,55 @@ func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, deadlin
 	if l.accepted.Load() < m.session.joined.Load() {
 		rt.acceptTokens(m.session, l)
 	}
-	if rt.ahead(&l.claim, q, deadline) {
-		return time.Time{}
-	}
-	at = rt.claimed(ctx, &l.claim, false, q, deadline)
-	if q.Unsure || q.Foreign {
-		m.session.changed.Store(true) // whoever has its token should know
-	}
-	if q.Mode != policy.Stale && !rt.ahead(&rt.unscoped, q, deadline) {
-		if t := rt.claimed(ctx, &rt.unscoped, true, q, deadline); t.After(at) {
-			at = t
+	at, known := rt.known(&l.claim, q)
+	if !known {
+		if rt.ahead(&l.claim, q, p) {
+			return time.Time{}
 		}
+		at = rt.claimed(ctx, &l.claim, false, q, p)
+		if q.Unsure || q.Foreign {
+			m.session.changed.Store(true) // whoever has its token should know
+		}
+	}
+	if q.Mode == policy.Stale {
+		return at
+	}
+	t, known := rt.known(&rt.unscoped, q)
+	if !known && !rt.ahead(&rt.unscoped, q, p) {
+		t = rt.claimed(ctx, &rt.unscoped, true, q, p)
+	}
+	if t.After(at) {
+		at = t
 	}
 	return at
 }
 
+// known adds one register's claim to q as claimed does, where that asks for nothing, or for
+// nothing but a position in the primary's history: most do, and there is nothing to be
+// found out, nor to be waited for.
+func (rt *router) known(r *register, q *policy.Query) (at time.Time, ok bool) {
+	c := r.load()
+	if c.Capture != 0 || c.Verify != 0 || !c.Unsure.IsZero() || !c.Until.IsZero() {
+		return at, false
+	}
+	if c.Position.LSN != 0 || !c.Position.Zero() {
+		h := &rt.monitor.Snapshot().Primary.Position.History
+		if *h != c.Position.History && !h.Zero() {
+			return at, false
+		}
+		at = needs(q, c)
+	}
+	if r.written() {
+		if t := r.lastWrite(); t.After(q.LastWrite) {
+			q.LastWrite = t
+		}
+	}
+	return at, true
+}
+
 // claimed adds one register's claim to q and returns when the primary was known
 // to have the position.
-func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, deadline time.Time) time.Time {
+func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *policy.Query, p *patience) time.Time {
 	c := r.load()
 	if t := r.lastWrite(); t.After(q.LastWrite) {
 		q.LastWrite = t
@@ -139,7 +182,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		c = &settled
 	}
 	if c.Capture != 0 {
-		settled, ok := rt.settle(ctx, r, c, q, deadline)
+		settled, ok := rt.settle(ctx, r, c, q, p)
 		if !ok {
 			// A dead primary cannot be asked. What is shared by the whole process
 			// must not bind those who never wrote for longer than the window.
@@ -155,7 +198,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 		c = settled
 	}
 	if c.Verify != 0 {
-		if c = rt.verify(ctx, r, c, q, deadline); c.Verify != 0 {
+		if c = rt.verify(ctx, r, c, q, p); c.Verify != 0 {
 			q.Pending = true
 			return time.Time{}
 		}
@@ -170,7 +213,7 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 	if !c.Until.IsZero() {
 		var again bool
 		if c, again = rt.outlast(r, c); again {
-			return rt.claimed(ctx, r, shared, q, deadline)
+			return rt.claimed(ctx, r, shared, q, p)
 		}
 	}
 	if h := rt.history(); !h.Zero() && h != c.Position.History {
@@ -178,12 +221,18 @@ func (rt *router) claimed(ctx context.Context, r *register, shared bool, q *poli
 			// Written long ago: a restart of the primary must not send everybody
 			// there. Whatever has survived of it lies before a capture of now.
 			rt.rebase(r, c.Position)
-			return rt.claimed(ctx, r, shared, q, deadline)
+			return rt.claimed(ctx, r, shared, q, p)
 		}
 		rt.otherHistory(r, c.Position.History)
 		q.Foreign = true
 		return time.Time{}
 	}
+	return needs(q, c)
+}
+
+// needs makes q need the position of a claim, and returns when the primary was known to
+// have it.
+func needs(q *policy.Query, c *session.Claim) time.Time {
 	if q.Need.Zero() || lsn.Compare(q.Need, c.Position) == lsn.Before {
 		q.Need = c.Position
 	}
@@ -244,10 +293,10 @@ func (rt *router) rebase(r *register, old lsn.Position) {
 func (rt *router) lost() bool { return rt.monitor.Snapshot().Primary.Lost }
 
 // settle replaces the number of a capture by the position that it found.
-func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) (*session.Claim, bool) {
+func (rt *router) settle(ctx context.Context, r *register, c *session.Claim, q *policy.Query, p *patience) (*session.Claim, bool) {
 	pos, at, ok := rt.monitor.Captured(c.Capture, c.Insert)
 	if !ok {
-		if !rt.awaitCapture(ctx, c.Capture, q, deadline) {
+		if !rt.awaitCapture(ctx, c.Capture, q, p) {
 			return nil, false
 		}
 		if pos, at, ok = rt.monitor.Captured(c.Capture, c.Insert); !ok {
@@ -301,9 +350,9 @@ func (rt *router) otherHistory(r *register, old lsn.History) {
 // verify compares a position that came from outside with an insert position
 // that was captured after it came. Further than that no write of this history
 // can be.
-func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, q *policy.Query, deadline time.Time) *session.Claim {
+func (rt *router) verify(ctx context.Context, r *register, c *session.Claim, q *policy.Query, p *patience) *session.Claim {
 	pos, _, ok := rt.monitor.Captured(c.Verify, true)
-	if !ok && rt.awaitCapture(ctx, c.Verify, q, deadline) {
+	if !ok && rt.awaitCapture(ctx, c.Verify, q, p) {
 		pos, _, ok = rt.monitor.Captured(c.Verify, true)
 	}
 	if !ok {

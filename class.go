@@ -30,6 +30,7 @@ func (c *class) InFlight(replica int) int64 { return c.router.InFlight(replica) 
 // Latency implements policy.LatencyLoad: how long reports take says nothing of what the
 // site's reads do, nor the other way round.
 func (c *class) Latency(replica int, now time.Time) time.Duration {
+	c.router.comparesLatencies()
 	if l := c.router.replicas()[replica].lane(c); l != nil {
 		return l.meter.Latency(now.Sub(processStart))
 	}

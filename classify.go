@@ -19,6 +19,9 @@ func (rt *router) classify(query string) sqlclass.Info {
 
 // classified is classify without what is remembered.
 func (rt *router) classified(query string) sqlclass.Info {
+	if rt.dialect == sqlclass.PostgreSQL && rt.judging.Load() {
+		return rt.catalog.Classify(query)
+	}
 	return rt.judged(query, sqlclass.Classify(rt.dialect, query))
 }
 

@@ -23,7 +23,8 @@ const Off time.Duration = -1
 
 // Config says which replicas there are and what may be expected of them. The
 // zero value of every field is right; a Config that sets only Replicas keeps the
-// promise of the package.
+// promise of the package. [New] takes it as it is: its slices, maps and pointers must not
+// be changed afterwards.
 type Config struct {
 	// Replicas are the servers that reads may go to. Without any, everything
 	// goes to the primary. Defaults to none.
@@ -326,8 +327,9 @@ type Replica struct {
 // defaults (unlimited open, two idle) reconnect for most reads under load, which
 // costs nine tenths of the throughput.
 type Pool struct {
-	// MaxOpen is the most connections. Defaults to the primary's limit, or to 64
-	// where the primary has none, or is what is being sized.
+	// MaxOpen is the most connections; a pool without a limit is not to be had. Defaults
+	// to the primary's limit, or to 64 where the primary has none, or is what is being
+	// sized.
 	MaxOpen int
 	// MaxIdle is how many are kept when idle. Defaults to MaxOpen.
 	MaxIdle int

@@ -231,7 +231,7 @@ func (u *connectionUser) lanes() (all []overload.PoolLimit) {
 	if s == nil || !s.dialer.owned && s.dialer.db.Stats().MaxOpenConnections > 0 {
 		return nil
 	}
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		field := u.poolField()
 		for i, g := range u.rt.plugin.cfg.Groups {
 			if g.Name == l.class.name && g.Pool.MaxOpen > 0 {

@@ -14,8 +14,6 @@ type counters struct {
 	onNobody      [256]atomic.Uint64
 	causes        [64]atomic.Uint64 // reads run again by retry.Cause
 	conflicts     [16]atomic.Uint64 // by retry.ConflictKind
-	primaryReads  atomic.Uint64
-	replicaReads  atomic.Uint64 // of replicas that were removed too
 	unsure        atomic.Uint64
 	otherHistory  atomic.Uint64
 	voided        atomic.Uint64
@@ -34,14 +32,28 @@ type counters struct {
 func (rt *router) count(s *server, reason policy.Reason) {
 	if s != nil {
 		s.reads.Add(1)
-		rt.counters.replicaReads.Add(1)
 		rt.counters.onReplicas[reason].Add(1)
 		return
 	}
 	rt.counters.onPrimary[reason].Add(1)
-	if reason != policy.ReasonWrite && reason != policy.ReasonUnknownStatement {
-		rt.counters.primaryReads.Add(1)
+}
+
+// primaryReads is how many of the statements on the primary were reads.
+func (c *counters) primaryReads() (n uint64) {
+	for i := range c.onPrimary {
+		if r := policy.Reason(i); r != policy.ReasonWrite && r != policy.ReasonUnknownStatement {
+			n += c.onPrimary[i].Load()
+		}
 	}
+	return n
+}
+
+// replicaReads is how many reads replicas have served, those that were removed too.
+func (c *counters) replicaReads() (n uint64) {
+	for i := range c.onReplicas {
+		n += c.onReplicas[i].Load()
+	}
+	return n
 }
 
 func (c *counters) retried(cause retry.Cause) { c.causes[cause].Add(1) }

@@ -2,6 +2,7 @@ package readsplit
 
 import (
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/readsplit/readsplit/readonlyguard"
 )
@@ -11,11 +12,23 @@ import (
 // that exists is missing, and its CREATE TABLE fails.
 type dialector struct {
 	gorm.Dialector
-	p *Plugin
+	p      *Plugin
+	quotes *quotes // nil: they are the application's dialector's
+}
+
+// QuoteTo implements gorm.Dialector.
+func (d *dialector) QuoteTo(to clause.Writer, name string) {
+	if d.quotes != nil {
+		if quoted, ok := d.quotes.of(d.Dialector, name); ok {
+			_, _ = to.WriteString(quoted) // a text in memory
+			return
+		}
+	}
+	d.Dialector.QuoteTo(to, name)
 }
 
 // Migrator returns the dialector's own migrator, on the primary.
-func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
+func (d *dialector) Migrator(db *gorm.DB) gorm.Migrator {
 	if err := readonlyguard.CheckMigrator(db, d.p.guard); err != nil {
 		_ = db.AddError(err)
 		return readonlyguard.RefusingMigrator(err)
@@ -65,10 +78,10 @@ func (d dialector) Migrator(db *gorm.DB) gorm.Migrator {
 // migratesOnPrimary is what the dialector is known by, whatever else it can do.
 type migratesOnPrimary interface{ migratesOnPrimary() }
 
-func (d dialector) migratesOnPrimary() {}
+func (d *dialector) migratesOnPrimary() {}
 
 // Unwrap returns the application's dialector.
-func (d dialector) Unwrap() gorm.Dialector { return d.Dialector }
+func (d *dialector) Unwrap() gorm.Dialector { return d.Dialector }
 
 type savePointer = gorm.SavePointerDialectorInterface
 
@@ -76,24 +89,24 @@ type savePointer = gorm.SavePointerDialectorInterface
 // assertion whether there are savepoints (without them nested transactions
 // fail) and whether errors are translated.
 func wrapDialector(d gorm.Dialector, p *Plugin) gorm.Dialector {
-	w := dialector{d, p}
+	w := &dialector{d, p, quotesOf(d)}
 	points, hasPoints := d.(savePointer)
 	translator, translates := d.(gorm.ErrorTranslator)
 	switch {
 	case hasPoints && translates:
 		return struct {
-			dialector
+			*dialector
 			savePointer
 			gorm.ErrorTranslator
 		}{w, points, translator}
 	case hasPoints:
 		return struct {
-			dialector
+			*dialector
 			savePointer
 		}{w, points}
 	case translates:
 		return struct {
-			dialector
+			*dialector
 			gorm.ErrorTranslator
 		}{w, translator}
 	}

@@ -17,7 +17,7 @@ func (r *route) tryOn(s *server, attempt func(s *server) error, began time.Durat
 	if c := r.past().check; c != nil && c.server == s && c.tried > 0 && len(c.avoid) > 0 {
 		defer s.park(s.poolFor(r.pooled()), c.avoid)()
 	}
-	return s.try(attempt, began, trial, r.pooled())
+	return s.try(attempt, began, trial, r.pooled(), r.router.compared.Load())
 }
 
 // elsewhere takes in that the connection that the read came to is unfit for it: it has

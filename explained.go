@@ -84,7 +84,7 @@ func (h *rehearsal) read(ctx context.Context, rt *router, r *route, s *explain.S
 	)
 	for range mostDrawn {
 		h.look = look{}
-		if at, generation, reason, err = q.choose(ctx, s.SQL, 0); reason != policy.ReasonPercent {
+		if at, generation, reason, err = q.choose(ctx, marksOf(ctx), s.SQL, 0); reason != policy.ReasonPercent {
 			break
 		}
 	}
@@ -268,7 +268,8 @@ func (h *rehearsal) bounded(ctx context.Context, rt *router, q *route, s *explai
 	}
 	first := h.look
 	h.look = look{}
-	at, _, _, err := q.choose(with(ctx, func(m *marks) { m.mode = policy.Stale }), s.SQL, 0)
+	stale := with(ctx, func(m *marks) { m.mode = policy.Stale })
+	at, _, _, err := q.choose(stale, marksOf(stale), s.SQL, 0)
 	if err == nil && at != nil {
 		s.Servers, s.Reason, s.Trace = h.may(at), policy.ReasonServedStale, h.trace
 	}

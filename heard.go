@@ -72,7 +72,7 @@ func (rt *router) believe(pos lsn.Position) {
 
 // settleRumours compares what tokens have said with what the primary has written
 // since. pending says that it could not be asked in time, although it is there.
-func (rt *router) settleRumours(ctx context.Context, deadline time.Time) (pending bool) {
+func (rt *router) settleRumours(ctx context.Context, p *patience) (pending bool) {
 	r := &rt.rumours
 	if r.n.Load() == 0 {
 		return false
@@ -85,7 +85,7 @@ func (rt *router) settleRumours(ctx context.Context, deadline time.Time) (pendin
 		last = max(last, said.verify)
 	}
 	end, _, ok := rt.monitor.Captured(last, true)
-	if !ok && rt.asks.AwaitCapture(ctx, last, deadline) {
+	if !ok && rt.asks.AwaitCapture(ctx, last, p.until()) {
 		end, _, ok = rt.monitor.Captured(last, true)
 	}
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"reflect"
 	"sync/atomic"
+	"time"
 )
 
 // heldConn is a driver connection that was taken out of another pool. It passes
@@ -37,7 +38,8 @@ type heldConn struct {
 	// lent: the connection goes back where it came from, instead of being closed.
 	lent     bool
 	settings applied
-	link     *link // nil: the name is that of one server
+	link     *link          // nil: the name is that of one server
+	own      *ownStatements // nil: statements run as they come
 }
 
 func (h *heldConn) hold(c driver.Conn) {
@@ -102,6 +104,9 @@ func (h *heldConn) PrepareContext(ctx context.Context, query string) (driver.Stm
 		return nil, err // the search path says what the names mean
 	}
 	stmt, err := h.prepared(ctx, query)
+	if err == nil && h.own != nil {
+		h.own.of.saw(stmt)
+	}
 	if err == nil && (h.settings.wanted != nil || !h.lent) {
 		stmt = heldStmt{stmt, h} // what database/sql runs by it shall come by here
 	}
@@ -117,7 +122,7 @@ func (h *heldConn) prepared(ctx context.Context, query string) (driver.Stmt, err
 
 // ExecContext implements driver.ExecerContext.
 func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if h.exec == nil {
+	if h.exec == nil && !h.prepares() {
 		return nil, driver.ErrSkip
 	}
 	if err := h.usable(); err != nil {
@@ -127,27 +132,33 @@ func (h *heldConn) ExecContext(ctx context.Context, query string, args []driver.
 		return nil, err
 	}
 	if a, ok := ctx.(*attempt); ok {
-		return a.exec(h, func(ctx context.Context) (driver.Result, error) { return h.exec.ExecContext(ctx, query, args) })
+		return a.exec(h, func(ctx context.Context) (driver.Result, error) { return h.sendExec(ctx, query, args) })
 	}
-	result, err := h.exec.ExecContext(ctx, query, args)
-	return result, h.acknowledged(err)
+	return h.sendExec(ctx, query, args)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (h *heldConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if h.query == nil {
+	if h.query == nil && !h.prepares() {
 		return nil, driver.ErrSkip
 	}
-	if err := h.usable(); err != nil {
-		return nil, err
-	}
-	if err := h.apply(ctx); err != nil {
-		return nil, err
+	if h.follows || h.settings.wanted != nil {
+		if err := h.ready(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if a, ok := ctx.(*attempt); ok {
-		return a.query(h, func(ctx context.Context) (driver.Rows, error) { return h.query.QueryContext(ctx, query, args) })
+		return a.query(h, func(ctx context.Context) (driver.Rows, error) { return h.send(ctx, query, args) })
 	}
-	return h.query.QueryContext(ctx, query, args)
+	return h.send(ctx, query, args)
+}
+
+// ready makes h what a statement of ctx needs, where it can be.
+func (h *heldConn) ready(ctx context.Context) error {
+	if err := h.usable(); err != nil {
+		return err
+	}
+	return h.apply(ctx)
 }
 
 // BeginTx implements driver.ConnBeginTx.
@@ -209,8 +220,15 @@ func (h *heldConn) IsValid() bool {
 
 // CheckNamedValue implements driver.NamedValueChecker.
 func (h *heldConn) CheckNamedValue(v *driver.NamedValue) error {
-	if h.checker == nil {
-		return driver.ErrSkip
+	if h.checker != nil {
+		return h.checker.CheckNamedValue(v)
 	}
-	return h.checker.CheckNamedValue(v)
+	switch x := v.Value.(type) {
+	case nil, int64, string, bool, float64, []byte, time.Time:
+		return nil // as database/sql would find out on a longer way
+	case int:
+		v.Value = int64(x)
+		return nil
+	}
+	return driver.ErrSkip
 }

@@ -67,7 +67,7 @@ func TestHistoriesAreShared(t *testing.T) {
 	require.Same(t, first, rt.historyNow())
 	require.Zero(t, testing.AllocsPerRun(100, func() { rt.historyNow() }))
 	before := lsn.History{System: 1, Timeline: 1, Incarnation: 1}
-	rt.known.Store(&before)
+	rt.histories.Store(&before)
 	require.Equal(t, rt.history(), *rt.historyNow(), "and not beyond its end")
 	require.Equal(t, lsn.History{}, effect{}.since())
 	require.Equal(t, before, effect{began: &before}.since())

@@ -45,7 +45,7 @@ func (s *server) lane(c *class) *lane {
 	if c == nil {
 		return nil
 	}
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		if l.class == c {
 			return l
 		}
@@ -53,10 +53,18 @@ func (s *server) lane(c *class) *lane {
 	return nil
 }
 
+// allLanes are what groups have on s.
+func (s *server) allLanes() []*lane {
+	if p := s.lanes.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 // addLanes gives s lanes that it has not, because a group has become known that may fall
 // back on it. The caller holds Plugin.adding.
 func (s *server) addLanes(more []*lane) {
-	all := append(slices.Clone(*s.lanes.Load()), more...)
+	all := append(slices.Clone(s.allLanes()), more...)
 	s.lanes.Store(&all)
 }
 
@@ -87,7 +95,7 @@ func (s *server) meterFor(c *class) *latency.Meter {
 // inFlight is how many reads run on s, in whichever pool.
 func (s *server) inFlight() int64 {
 	n := s.meter.InFlight()
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		n += l.meter.InFlight()
 	}
 	return n
@@ -96,7 +104,7 @@ func (s *server) inFlight() int64 {
 // inUse is how many connections of s are in use, of whichever pool.
 func (s *server) inUse() int {
 	n := s.pool.Stats().InUse
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		n += l.pool.Stats().InUse
 	}
 	return n
@@ -105,7 +113,7 @@ func (s *server) inUse() int {
 // closeIdle closes the idle connections of all pools to s.
 func (s *server) closeIdle() {
 	closeIdle(s.pool)
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		closeIdle(l.pool)
 	}
 }
@@ -113,7 +121,7 @@ func (s *server) closeIdle() {
 // forgetPrepared drops the prepared statements of all pools to s.
 func (s *server) forgetPrepared() {
 	s.prepared.reset()
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		l.prepared.reset()
 	}
 }
@@ -121,7 +129,7 @@ func (s *server) forgetPrepared() {
 // closeLanes closes the pools of all groups.
 func (s *server) closeLanes() error {
 	var errs []error
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		l.prepared.close()
 		errs = append(errs, l.pool.Close())
 	}
@@ -131,7 +139,7 @@ func (s *server) closeLanes() error {
 // laneStatus tells of the pools of groups on s.
 func (s *server) laneStatus() []groups.PoolStatus {
 	var all []groups.PoolStatus
-	for _, l := range *s.lanes.Load() {
+	for _, l := range s.allLanes() {
 		all = append(all, groups.PoolStatus{
 			Group: l.class.name, Reads: l.reads.Load(), InFlight: l.meter.InFlight(), Latency: l.meter.Latency(sinceStart()), Pool: l.pool.Stats(),
 		})

@@ -34,12 +34,18 @@ type sharedCluster struct {
 	databases []string // of tests that are over
 }
 
-func (s *sharedCluster) get(t testing.TB) *testenv.Cluster {
-	t.Helper()
+// started is the cluster, for examples, which leave it as it is.
+func (s *sharedCluster) started() (*testenv.Cluster, error) {
 	s.start.Do(func() {
 		s.cluster, s.err = testenv.New(context.Background(), testenv.Config{})
 	})
-	require.NoError(t, s.err)
+	return s.cluster, s.err
+}
+
+func (s *sharedCluster) get(t testing.TB) *testenv.Cluster {
+	t.Helper()
+	_, err := s.started()
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, s.cluster.UndoAll())
 		s.drop(t)

@@ -82,16 +82,27 @@ func (rt *router) join(place int, r Replica, d *dialer) {
 	size := func(p Pool) Pool { return p.or(rt.cfg.Pool).sized(rt.members.most) }
 	s := newServer(place, r, d, size(r.Pool), rt.plugin.db.Config)
 	lanes := newLanes(s, r, rt.members.groups(), size, rt.plugin.db.Config)
-	s.lanes.Store(&lanes)
+	if len(lanes) > 0 {
+		s.lanes.Store(&lanes)
+	}
 	for _, other := range rt.replicas() {
 		if added != nil && !other.gone.Load() {
-			other.addLanes(newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config))
+			more := newLanes(other, Replica{Pool: other.size}, added, size, rt.plugin.db.Config)
+			for _, l := range more {
+				l.prepared.instead = other.preparing
+			}
+			other.addLanes(more)
 		}
 	}
 	s.monitor = rt.monitor
 	s.held = &heldServer{router: rt, server: place + 1}
 	if rt.cfg.Settings != nil {
 		s.wanted = rt.plugin.wanted
+	}
+	s.preparing = preparingFor(s, rt.plugin.db.Config, rt.cfg.Settings != nil)
+	s.prepared.instead = s.preparing
+	for _, l := range lanes {
+		l.prepared.instead = s.preparing
 	}
 	all := slices.Clone(rt.replicas())
 	if place < len(all) {

@@ -16,7 +16,7 @@ import (
 // it finds there counts; where the primary cannot be asked, what the replica said
 // stands.
 func (r *route) recheck(db *gorm.DB) {
-	if r.at == nil || r.router.closed.Load() || !r.found(db) {
+	if r.at == nil || r.router.closed.Load() || !r.found(db) || !emptyHanded(db) && db.Statement.ReflectValue.Kind() != reflect.Slice {
 		return
 	}
 	m := marksOf(db.Statement.Context)

@@ -42,14 +42,13 @@ type openRow struct {
 func rowsEnd(rows *sql.Rows) (closed bool, err error) {
 	v := reflect.ValueOf(rows).Elem()
 	lock, over, last := v.FieldByName("closemu"), v.FieldByName("closed"), v.FieldByName("lasterr")
-	if !lock.IsValid() || lock.Type() != reflect.TypeFor[sync.RWMutex]() || !over.IsValid() || over.Kind() != reflect.Bool ||
-		!last.IsValid() || last.Type() != reflect.TypeFor[error]() {
+	mu, known := readLock(lock)
+	if !known || !over.IsValid() || over.Kind() != reflect.Bool || !last.IsValid() || last.Type() != reflect.TypeFor[error]() {
 		if _, err := rows.Columns(); err == nil {
 			return false, nil
 		}
 		return true, rows.Err()
 	}
-	mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
 	if !mu.TryRLock() {
 		return false, nil
 	}
@@ -62,6 +61,23 @@ func rowsEnd(rows *sql.Rows) (closed bool, err error) {
 		err = nil
 	}
 	return true, err
+}
+
+// readLocker is what rowsEnd needs of the lock in sql.Rows.
+type readLocker interface {
+	TryRLock() bool
+	RUnlock()
+}
+
+// readLock returns the lock in a field that is not exported. Until Go 1.26 it is a
+// sync.RWMutex, and from 1.27 on a type of database/sql's own with the same methods:
+// whoever expects the one would wait for the other.
+func readLock(field reflect.Value) (lock readLocker, known bool) {
+	if !field.IsValid() || !field.CanAddr() {
+		return nil, false
+	}
+	lock, known = reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Interface().(readLocker)
+	return lock, known
 }
 
 // sweepAt is how many results may pile up before they are looked at although

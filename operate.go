@@ -111,6 +111,13 @@ func (p *Plugin) withheld(random uint64, parent *route) policy.Reason {
 	return why
 }
 
+// undirected reports whether nobody directs reads by anything but the rules: no operator,
+// and no groups that the configuration describes.
+func (p *Plugin) undirected() bool {
+	t := p.traffic.Load()
+	return (t == nil || *t == (policy.Traffic{})) && p.grouping == nil
+}
+
 // shadowed reports whether decisions are not followed.
 func (p *Plugin) shadowed() bool {
 	t := p.traffic.Load()

@@ -119,7 +119,7 @@ func (r *route) leaves(ctx context.Context, reason policy.Reason, last error) (a
 // enter says which group a read is meant for, and whether that narrows its choice. A
 // child is meant for what its parent was meant for: it is read where that was, whatever
 // its own table says.
-func (r *route) enter(q *policy.Query, m *marks, parent *route) {
+func (r *route) enter(q *policy.Query, parent *route) {
 	rt := r.router
 	if parent != nil && parent.ran && parent.at != nil {
 		r.goesAs(parent.class, parent.past().aside, r.past().lifted || parent.past().lifted)
@@ -137,14 +137,13 @@ func (r *route) enter(q *policy.Query, m *marks, parent *route) {
 	if r.past().lifted {
 		q.Group, q.PreferPrimary = "", false
 	}
-	q.Monotonic = rt.monotonic(m)
 }
 
 // toldBy records what the answer of a replica has shown to the read's session. One that
 // is fed by logical replication shows nothing that could be compared.
-func (r *route) toldBy(ctx context.Context, s *server, generation uint64, err error) {
+func (r *route) toldBy(m *marks, s *server, generation uint64, err error) {
 	if !s.logical {
-		r.router.told(marksOf(ctx), s, generation, r.sight, err)
+		r.router.told(m, s, generation, r.sight, err)
 	}
 }
 

@@ -197,7 +197,8 @@ func (p *paper) run(c crowd, length time.Duration) {
 func (p *paper) read(ctx context.Context, m *marks, least lsn.LSN) {
 	q := &query{Query: policy.Query{Statement: policy.Read, Random: rand.Uint64(), Ticket: p.rt.ticket.Add(1)}}
 	var seen *sight
-	d, _, err := p.rt.decide(ctx, m, q, nil, &seen)
+	_, err := p.rt.decide(ctx, m, q, nil, &seen)
+	d := q.decision
 	if err != nil || !p.counting.Load() {
 		return
 	}

@@ -24,33 +24,37 @@ const primaryName = "primary"
 const pluginName = "readsplit"
 
 // Plugin routes the statements of one gorm.DB. Make it with [New] and install it
-// with db.Use. After Initialize one goroutine per server runs until Close.
+// with db.Use. After Initialize one goroutine per server runs until Close. Its methods
+// may be called from several goroutines, and while statements run.
 type Plugin struct {
+	// What each statement looks at comes first.
+
+	main *router // of everything that no resolver takes
+	// tables are the resolvers. Register of package dbresolver may add some while
+	// statements run.
+	tables     atomic.Pointer[tables]
+	traffic    atomic.Pointer[policy.Traffic] // nil: the rules decide
+	grouping   *grouping                      // Config.Groups; nil: there are none
+	keepsPools atomic.Bool                    // see keepPool
+	told       observe.Observers
+
 	given Config // as New got it
 	cfg   Config // with defaults, from Initialize on
 	guard readonlyguard.Options
 	keys  *session.Keys
-	told  observe.Observers
 	// panicked lets the first panic of an observer be logged.
 	panicked sync.Once
 	log      func(monitor.Change)
 	warn     func(format string, args ...any)
 
-	db   *gorm.DB      // that the plugin was installed on
-	base gorm.ConnPool // the pool of that, which the application opened
-	main *router       // of everything that no resolver takes
-	// tables are the resolvers. Register of package dbresolver may add some while
-	// statements run.
-	tables atomic.Pointer[tables]
+	db     *gorm.DB      // that the plugin was installed on
+	base   gorm.ConnPool // the pool of that, which the application opened
 	adding sync.Mutex
 	// discovery finds replicas; nil: nobody does.
 	discovery *discovery
 	// connections are what may be opened on each server.
 	connections connections
-	keepsPools  atomic.Bool // see keepPool
-	grouping    *grouping   // Config.Groups; nil: there are none
 
-	traffic     atomic.Pointer[policy.Traffic] // nil: the rules decide
 	initialized atomic.Bool
 	closed      atomic.Bool
 	closing     sync.Once

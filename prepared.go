@@ -14,7 +14,8 @@ import (
 	"github.com/readsplit/readsplit/retry"
 )
 
-// statements are one replica's prepared statements, by their text. GORM's own
+// statements are one replica's prepared statements, by their text, where its connections do
+// not keep their own (see preparer). GORM's own
 // store is not used for replicas: it fails every reader that waits for the one
 // whose context ended while it prepared, it closes statements that are in use
 // when the schema changes, and its goroutine never ends.
@@ -22,6 +23,9 @@ type statements struct {
 	db  *sql.DB
 	max int           // how many are kept; 0: any number
 	ttl time.Duration // how long one is kept; 0: for ever
+
+	// instead is who prepares from the first statement on that was seen; nil: nobody.
+	instead *preparer
 
 	plans  plans
 	mu     sync.Mutex
@@ -41,9 +45,14 @@ type plans struct{ n atomic.Uint64 }
 // belongs to.
 func (p *plans) text(query string) (text string, n uint64) {
 	if n = p.n.Load(); n > 0 {
-		query += " /* plan " + strconv.FormatUint(n, 10) + " */"
+		query = planned(query, n)
 	}
 	return query, n
+}
+
+// planned is the text of a query for the plans that were made after n changes.
+func planned(query string, n uint64) string {
+	return query + " /* plan " + strconv.FormatUint(n, 10) + " */"
 }
 
 // stale takes in that a text that belonged to n is stale.
@@ -157,6 +166,8 @@ func (s *statements) put(query string, st *statement, err error) {
 	switch {
 	case st.dropped:
 		s.closeUnused(st)
+	case s.instead.inUse():
+		s.drop(query, st) // it will not be asked for any more
 	case stale || err != nil && err == st.err: //nolint:errorlint // the very error of preparing
 		s.drop(query, st)
 	}

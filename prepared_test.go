@@ -18,6 +18,8 @@ type preparing struct {
 	entered chan struct{} // a statement is being prepared
 	block   chan struct{} // nil: at once; else preparing waits for it, or for the context
 
+	made func(preparedStmt) driver.Stmt // nil: they are as they are
+
 	mu       sync.Mutex
 	prepared []string
 	open     map[string]int
@@ -53,7 +55,11 @@ func (c preparingConn) PrepareContext(ctx context.Context, text string) (driver.
 	defer c.mu.Unlock()
 	c.prepared = append(c.prepared, text)
 	c.open[text]++
-	return preparedStmt{c.preparing, text}, nil
+	st := preparedStmt{c.preparing, text}
+	if c.made != nil {
+		return c.made(st), nil
+	}
+	return st, nil
 }
 
 type preparedStmt struct {

@@ -3,10 +3,8 @@ package readsplit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/readsplit/readsplit/monitor"
@@ -19,7 +17,7 @@ import (
 // caller. attempt is given nil for the primary, whose errors are final. discard
 // drops a result that turned out not to be trusted. text is the statement's.
 func (r *route) read(ctx context.Context, text string, attempt func(s *server) error, discard func()) error {
-	rt := r.router
+	rt, m := r.router, marksOf(ctx)
 	primary := r.past().forced
 	if primary != 0 {
 		r.detour.forced = 0
@@ -42,7 +40,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			}
 		}
 		r.tries = true
-		s, generation, reason, err := r.choose(ctx, text, primary)
+		s, generation, reason, err := r.choose(ctx, m, text, primary)
 		r.tries = false
 		if err == nil && s == nil {
 			s, generation, reason, err = r.admit(ctx, text, reason)
@@ -58,14 +56,13 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			}
 			r.ranOn(ctx, nil, reason)
 			err := rt.noticed(r.placed(attempt))
-			rt.told(marksOf(ctx), nil, 0, nil, err)
+			rt.told(m, nil, 0, nil, err)
 			return err
 		}
 		trial := r.past().trial
 		if trial {
 			r.detour.trial = false
 		}
-		r.began = sinceStart()
 		ran, err := r.tryOn(s, attempt, r.began, trial)
 		if err == errOutOfService { //nolint:errorlint // ours, and never wrapped
 			r.attempts-- // it has not run
@@ -86,10 +83,10 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			rt.monitor.Served(s.index, trial)
 			if rt.monitor.Generation(s.index) == generation {
 				r.generation = generation
-				if !r.begins { // a slow server is quick to begin a transaction
+				if ran.took > 0 && !r.begins { // a slow server is quick to begin a transaction
 					s.meterFor(r.pooled()).Served(r.began+ran.took, ran.took, ran.inFlight)
 				}
-				r.toldBy(ctx, s, generation, nil)
+				r.toldBy(m, s, generation, nil)
 				rt.conflicts.Ran(text)
 				r.ranOn(ctx, s, reason)
 				return nil
@@ -107,7 +104,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 		}
 		next, again := r.failed(ctx, s, err, lastRun{text, processStart.Add(r.began), late, trial, ran})
 		if !again {
-			r.toldBy(ctx, s, generation, err)
+			r.toldBy(m, s, generation, err)
 			r.ranOn(ctx, s, reason)
 			return err
 		}
@@ -128,12 +125,18 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 
 // try runs an attempt and counts it while it runs, also when it panics: what is
 // in flight, or a trial, for ever keeps reads away from its server for ever.
-func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class) (ran pace, err error) {
+// Of one that succeeds it says how long it took where that is due, or always.
+func (s *server) try(attempt func(s *server) error, began time.Duration, trial bool, of *class, always bool) (ran pace, err error) {
 	meter := s.meterFor(of)
 	ran.inFlight = meter.Begin(began)
+	timed := always || meter.Due(began)
+	over := false
 	defer func() {
-		now := sinceStart()
-		ran.took = now - began
+		now := began // it cannot have been later
+		if timed || err != nil || !over {
+			now = sinceStart()
+			ran.took = now - began
+		}
 		meter.End(now)
 		if trial {
 			s.trial.Store(false)
@@ -143,7 +146,9 @@ func (s *server) try(attempt func(s *server) error, began time.Duration, trial b
 		// Decided before an operator took it away, who now waits for nothing any more.
 		return ran, errOutOfService
 	}
-	return ran, attempt(s)
+	err = attempt(s)
+	over = true
+	return ran, err
 }
 
 var errOutOfService = errors.New("readsplit: the replica was taken out of service")
@@ -206,277 +211,4 @@ func (r *route) excludes(s *server) {
 func (rt *router) pause(ctx context.Context, ran int) bool {
 	d := rt.cfg.Retry.Delay(ran, rand.Uint64())
 	return d <= 0 || rest(ctx, d)
-}
-
-// choose decides where the read runs. generation belongs to the news that the
-// decision is based on.
-func (r *route) choose(ctx context.Context, text string, forced policy.Reason) (s *server, generation uint64, reason policy.Reason, err error) {
-	rt := r.router
-	if forced != 0 {
-		return nil, 0, forced, nil
-	}
-	if rt.closed.Load() {
-		return nil, 0, policy.ReasonNoReplicas, nil
-	}
-	m := marksOf(ctx)
-	group := r.classed(ctx, text, m)
-	if group != "" && !rt.members.inGroup(group) && !rt.plugin.hasGroup(group) {
-		return nil, 0, 0, fmt.Errorf("%w %q: %s", ErrUnknownGroup, group, rt.plugin.groupNames())
-	}
-	q := queries.Get().(*query)
-	defer queries.Put(q)
-	*q = query{Query: policy.Query{
-		Statement: policy.Read, Mode: r.mode(m), PreferPrimary: rt.cfg.Default == PreferPrimary,
-		AtMost: m.atMost, Group: group, Zone: rt.cfg.Zone,
-		Exclude: r.past().exclude, Failed: r.past().failedOn, Random: rand.Uint64(), Ticket: rt.ticket.Add(1),
-	}}
-	if m.request != nil {
-		q.Wrote = m.request.wrote.Load()
-		q.Held = rt.heldAt(m.request.held.Load())
-	}
-	m.session.wishes(&q.Query)
-	parent := r.parent
-	if parent != nil && parent.router != rt {
-		parent = nil // of tables that live elsewhere
-	}
-	r.enter(&q.Query, m, parent)
-	q.Withheld = rt.plugin.withheld(q.Random, parent)
-	if parent != nil && parent.ran && parent.at == nil {
-		return nil, 0, policy.ReasonParent, nil
-	}
-	d, snap, err := rt.decide(ctx, m, q, parent, &r.sight)
-	if waited := max(q.Waited, q.Spent); waited > 0 || r.detour != nil {
-		r.strays().waited = waited
-	}
-	shadowed := rt.plugin.shadowed()
-	if shadowed && d.Target == policy.Refuse {
-		err = nil // the primary says by itself that it cannot be reached
-	}
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	d = r.aside(text, q, d, snap)
-	switch {
-	case shadowed:
-		rt.shadow(q, snap, d)
-		if d.Target != policy.ToPrimary {
-			d = policy.Decision{Reason: policy.ReasonShadow}
-		}
-	case d.Target == policy.ToPrimary && r.tries && parent == nil:
-		d = r.tryEjected(q, snap, d)
-	}
-	if !shadowed && r.class != nil {
-		if d, err = r.otherwise(q, d, snap); err != nil {
-			return nil, 0, d.Reason, err
-		}
-	}
-	rt.rehearsal.decided(q, d)
-	if d.Target != policy.ToReplica {
-		rt.advise(m, d.Reason)
-		hold(m, rt.heldPrimary)
-		return nil, 0, r.unfitReason(d.Reason), nil
-	}
-	at := rt.replicas()[d.Replica]
-	if snap.Replicas[d.Replica].Balanced {
-		r.checks(at, q)
-	}
-	if !at.logical {
-		hold(m, at.held)
-	}
-	if c := r.pooled(); q.Group != "" && (c == nil || c.name != q.Group) {
-		r.strays().aside = rt.members.class(q.Group)
-	}
-	return at, snap.Replicas[d.Replica].Generation, d.Reason, nil
-}
-
-// heldServer is the first server of a request, for policy.OneServer.
-type heldServer struct {
-	router *router
-	server int // policy.Query.Held
-}
-
-// heldAt returns where h is now. A replica that was removed has left its place to
-// another, and the request goes on on the primary.
-func (rt *router) heldAt(h *heldServer) int {
-	switch {
-	case h == nil || h.router != rt.original():
-		return 0
-	case h.server > 0 && rt.replicas()[h.server-1].held != h:
-		return rt.heldPrimary.server
-	}
-	return h.server
-}
-
-// hold remembers the first server of a request.
-func hold(m *marks, h *heldServer) {
-	if m.request != nil && m.request.held.Load() == nil {
-		m.request.held.CompareAndSwap(nil, h)
-	}
-}
-
-// query is a decision to be made, with what is needed to wait for it.
-type query struct {
-	policy.Query
-	since time.Time // when the decision began
-	at    time.Time // when the primary was known to have Need
-	stays bool      // it was decided for the one replica that shows all that was seen
-}
-
-// queries are reused: a read must not pay an allocation for being routed.
-var queries = sync.Pool{New: func() any { return new(query) }}
-
-// decide asks the policies, waiting for a replica where they say so.
-func (rt *router) decide(ctx context.Context, m *marks, q *query, parent *route, seen **sight) (policy.Decision, *policy.Snapshot, error) {
-	now := time.Now()
-	q.since = now
-	deadline := now.Add(rt.maxWait)
-	drowsy := rt.drowsy()
-	snap := rt.monitor.Snapshot()
-	if rt.needsClaims(q) {
-		if drowsy {
-			rt.asks.Rouse(ctx, deadline)
-		}
-		q.at = rt.demand(ctx, m, &q.Query, deadline)
-		bounded := q.AtMost > 0 && q.Mode != policy.Stale && q.Mode != policy.AnyReplica
-		if bounded && q.AtMost < 2*rt.cfg.SampleEvery && !q.Pending && !q.Ahead {
-			rt.demandRecent(ctx, q, now, deadline)
-		}
-		snap, now = rt.monitor.Snapshot(), time.Now()
-	}
-	if parent != nil && parent.at == nil {
-		parent = nil
-	}
-	if rt.monotonic(m) && q.Mode != policy.AnyReplica {
-		l := m.session.ledgerOf(rt)
-		s := l.seen.Load()
-		*seen = s
-		if m.session.open.Load() > 0 {
-			// A transaction on the primary is open, and shows what is not recorded yet.
-			s = &sight{capture: rt.asks.NextCapture(), insert: true}
-		}
-		switch {
-		case s == nil:
-		case parent != nil && s.server == parent.at && s.generation == parent.generation:
-			// The parent's replica has shown everything.
-		default:
-			if parent == nil {
-				if d, ok := s.again(rt, q, snap, now); ok {
-					q.stays = true
-					return d, snap, nil
-				}
-			}
-			if rt.needsClaims(q) && !q.Ahead {
-				rt.demandSeen(ctx, l, s, q, deadline)
-				snap, now = rt.monitor.Snapshot(), time.Now()
-			}
-		}
-	}
-	if parent != nil {
-		if c := parent.past().check; c != nil && c.server == parent.at && !snap.Primary.Lost {
-			rt.demandParent(ctx, c, q, deadline)
-			snap, now = rt.monitor.Snapshot(), time.Now()
-		}
-	}
-	refreshed := false
-	for {
-		q.Only = 0
-		if parent != nil && (!snap.Primary.Lost || servesAgain(rt, q, snap, parent, now)) {
-			// A child is read where its parent was. On another replica, and on one that
-			// came back in an older state, it might not see what its parent has seen: an
-			// order without its lines.
-			q.Only = parent.at.index + 1
-		}
-		q.NeedAt = q.at
-		d := rt.ruling(&q.Query, snap, now)
-		if parent != nil && q.Only != 0 && (d.Reason == policy.ReasonFailedThisRead ||
-			snap.Replicas[parent.at.index].Generation != parent.generation) {
-			return policy.Decision{Reason: policy.ReasonParent}, snap, nil
-		}
-		switch d.Target {
-		case policy.Refuse:
-			return d, snap, &refusal{d.Reason}
-		case policy.Wait:
-			if rt.rehearsal != nil {
-				return d, snap, nil
-			}
-		case policy.ToPrimary:
-			if !q.Ahead && (d.Reason == policy.ReasonBehindSession || d.Reason == policy.ReasonWaitExpired) {
-				if !refreshed && ctx.Err() == nil {
-					if refreshed = true; rt.refresh(ctx, q, snap, now, deadline) {
-						snap, now = rt.monitor.Snapshot(), time.Now()
-						q.Waited = now.Sub(q.since)
-						continue
-					}
-				}
-				// Nobody waits, but somebody should find out when waiting helps again.
-				rt.asks.Want(q.Need.LSN, q.at, q.since)
-			}
-			return d, snap, nil
-		default:
-			return d, snap, nil
-		}
-		// To miss no news, ask for them first and look afterwards.
-		news := rt.monitor.News()
-		if again := rt.monitor.Snapshot(); again != snap {
-			snap, now = again, time.Now()
-			continue
-		}
-		rt.asks.Want(q.Need.LSN, q.at, deadline)
-		rt.asks.AwaitNews(ctx, news, deadline)
-		snap, now = rt.monitor.Snapshot(), time.Now()
-		q.Waited = now.Sub(q.since) // what was spent on the capture counts too
-		switch {
-		case ctx.Err() != nil:
-			return d, snap, ctx.Err()
-		case rt.closed.Load(): // no news will come any more
-			return policy.Decision{Reason: policy.ReasonNoReplicas}, snap, nil
-		}
-	}
-}
-
-// servesAgain reports whether the replica of a parent serves its child too. While
-// the primary is lost, a child that it does not serve is read elsewhere rather than
-// not at all.
-func servesAgain(rt *router, q *query, snap *policy.Snapshot, parent *route, now time.Time) bool {
-	alone := q.Query
-	alone.Only = parent.at.index + 1
-	return snap.Replicas[parent.at.index].Generation == parent.generation &&
-		rt.ruling(&alone, snap, now).Target == policy.ToReplica
-}
-
-// needsClaims reports whether what the session wrote matters for the decision:
-// looking it up may ask the primary, which a read that goes there anyway should
-// not wait for.
-func (rt *router) needsClaims(q *query) bool {
-	if !rt.splits() || q.Mode == policy.Fresh {
-		return false
-	}
-	if q.Withheld != policy.ReasonNone {
-		return false
-	}
-	return !q.PreferPrimary || q.Mode != policy.Normal || q.AtMost > 0 || q.Group != ""
-}
-
-// demandRecent makes q need a position that the primary had at most AtMost ago,
-// because between two samples nothing younger than the sample is proven.
-func (rt *router) demandRecent(ctx context.Context, q *query, now, deadline time.Time) {
-	since := now.Add(-q.AtMost)
-	pos, ok := rt.monitor.CapturedSince(since)
-	if !ok {
-		next := rt.asks.NextCapture()
-		if rt.asks.AwaitCapture(ctx, next, deadline) {
-			pos, _, ok = rt.monitor.Captured(next, false)
-		}
-	}
-	if !ok {
-		// Without the primary nothing so recent can be proven: the policies say
-		// what that means for a bound that the read itself asked for.
-		q.Pending = !rt.lost()
-		return
-	}
-	if q.Need.Zero() || pos.Covers(q.Need) {
-		q.Need, q.at = pos, now
-	}
-	// Need now says more than the age of a sample can.
-	q.AtMost = 0
 }

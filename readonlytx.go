@@ -250,7 +250,7 @@ func (t *readOnlyTx) stillRight(ctx context.Context) (r *route, reason policy.Re
 	if r = t.again(); r == nil {
 		return nil, 0, true, nil
 	}
-	s, _, reason, err := r.choose(ctx, "", 0)
+	s, _, reason, err := r.choose(ctx, marksOf(ctx), "", 0)
 	// Asked after the decision, which finds out about writes whose end nobody has seen.
 	if err == nil && s != nil && t.read && t.router.keepsSnapshot() && t.router.owesSince(ctx, t.taken) {
 		return r, policy.ReasonBehindSession, false, nil

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/readsplit/readsplit/lsn"
 	"github.com/readsplit/readsplit/session"
 )
 
@@ -29,6 +30,9 @@ func (r *register) load() *session.Claim {
 	}
 	return noClaim
 }
+
+// written reports whether something was written.
+func (r *register) written() bool { return r.last.Load() != 0 }
 
 // lastWrite is when something was written last; zero: never.
 func (r *register) lastWrite() time.Time {
@@ -62,6 +66,16 @@ func (r *register) update(change func(c session.Claim) session.Claim) session.Cl
 			return c
 		}
 	}
+}
+
+// wrote updates the claim after a write that was acknowledged before next was read. One
+// that points there already stays as it is, and is not even copied to find that out.
+func (r *register) wrote(next uint64, insert bool, h lsn.History, now, until time.Time) {
+	if c := r.p.Load(); c != nil && c.Capture >= next && (c.Insert || !insert) && !until.After(c.Until) {
+		r.wroteAt(now)
+		return
+	}
+	r.update(func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(until) })
 }
 
 // replace puts c in the place of old.

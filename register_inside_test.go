@@ -18,7 +18,7 @@ func TestWritesShareAClaim(t *testing.T) {
 	h := lsn.History{System: 1, Timeline: 1, Incarnation: 1}
 	now := time.Now()
 	wrote := func(next uint64, insert bool) {
-		r.update(func(c session.Claim) session.Claim { return c.AfterWrite(next, insert, h, now).Staying(time.Time{}) })
+		r.wrote(next, insert, h, now, time.Time{})
 	}
 	require.Zero(t, r.lastWrite())
 	wrote(7, false)
@@ -51,8 +51,12 @@ func TestWritesShareAClaim(t *testing.T) {
 	wrote(8, false)
 	require.Equal(t, uint64(8), r.load().Capture, "the one before is settled")
 	until := now.Add(time.Minute)
-	r.update(func(c session.Claim) session.Claim { return c.AfterWrite(8, false, h, now).Staying(until) })
+	r.wrote(8, false, h, now, until)
 	require.True(t, r.load().Until.Equal(until))
+	r.wrote(8, false, h, now, until.Add(-time.Second))
+	require.True(t, r.load().Until.Equal(until), "a window never ends earlier")
+	r.wrote(8, false, h, now, until.Add(time.Second))
+	require.True(t, r.load().Until.Equal(until.Add(time.Second)))
 
 	earlier := now.Add(-time.Hour)
 	r.update(func(c session.Claim) session.Claim { return c.AfterWrite(9, false, h, earlier) })
@@ -74,7 +78,7 @@ func TestWritesConcurrently(t *testing.T) {
 		all.Go(func() {
 			for n := range uint64(1000) {
 				next := n/10 + 1
-				r.update(func(c session.Claim) session.Claim { return c.AfterWrite(next, w%2 == 0, h, time.Now()) })
+				r.wrote(next, w%2 == 0, h, time.Now(), time.Time{})
 				c := r.load()
 				if c.Capture < next && uint64(c.Position.LSN) < next {
 					t.Errorf("a write that is covered by capture %d is lost: %+v", next, c)

@@ -61,6 +61,13 @@ func (r *registry) sharing(rt *router) []*router {
 	return l
 }
 
+// alone reports whether no plugin but rt's can be over the same database cluster, because
+// there is none.
+func (r *registry) alone(rt *router) bool {
+	l := r.list.Load()
+	return l != nil && len(*l) == 1 && (*l)[0] == rt
+}
+
 // knows reports whether some plugin's primary has this system identifier.
 func (r *registry) knows(system uint64) bool {
 	for _, q := range r.all() {

@@ -134,9 +134,7 @@ func (h *rehearsal) ruling(rt *router, q *policy.Query, snap *policy.Snapshot, n
 
 // decided takes in what became of a query.
 func (h *rehearsal) decided(q *query, d policy.Decision) {
-	if h != nil {
-		h.query, h.decision, h.ended = q.Query, d, true
-	}
+	h.query, h.decision, h.ended = q.Query, d, true
 }
 
 // mute is the asker of a rehearsal: what is not known stays unknown.

@@ -17,7 +17,7 @@ func reloads(stmt *gorm.Statement) bool {
 	if s == nil || s.PrioritizedPrimaryField == nil || v.Kind() != reflect.Struct || v.Type() != s.ModelType || stmt.SQL.Len() > 0 {
 		return false
 	}
-	if isZero(s.PrioritizedPrimaryField, v) {
+	if v.IsZero() || isZero(s.PrioritizedPrimaryField, v) { // most are all empty, which is quicker to see
 		return false
 	}
 	for _, f := range s.Fields {

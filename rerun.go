@@ -24,6 +24,11 @@ func (r *route) keepDest() {
 	if r.stmt == nil {
 		return
 	}
+	r.keepValue()
+}
+
+// keepValue is keepDest of a statement that GORM has made.
+func (r *route) keepValue() {
 	v := r.stmt.ReflectValue
 	switch {
 	case !v.IsValid():

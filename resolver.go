@@ -240,7 +240,7 @@ func (p *Plugin) Pools(visit func(resolver, server string, pool *sql.DB)) {
 			if !s.reserved {
 				visit(rt.name, s.name, s.pool)
 			}
-			for _, l := range *s.lanes.Load() {
+			for _, l := range s.allLanes() {
 				visit(rt.name, s.name+"@"+l.class.name, l.pool)
 			}
 		}

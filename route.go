@@ -126,7 +126,7 @@ func (r *route) on(s *server) runner {
 	switch {
 	case s == nil:
 		return r.primary()
-	case r.prepared != nil && !s.pooled.Load(): // behind a pooler the next server has not prepared it
+	case r.prepared != nil && !s.preparing.inUse() && !s.pooled.Load(): // behind a pooler the next server has not prepared it
 		return s.preparedFor(r.pooled())
 	default:
 		return s.poolFor(r.pooled())
@@ -149,7 +149,13 @@ func (r *route) next() *route {
 // end ends the statement. The handle keeps the route, but not what the statement
 // held.
 func (r *route) end() {
-	r.parent, r.stmt, r.rows, r.effect = nil, nil, nil, effect{}
+	r.stmt, r.rows = nil, nil
+	if r.parent != nil {
+		r.parent = nil
+	}
+	if r.effect.began != nil {
+		r.effect = effect{}
+	}
 	if r.detour != nil {
 		r.detour.before = before{}
 	}
@@ -164,27 +170,44 @@ const mostUnrun = 5
 // been run: GORM's store of prepared statements closes those that are in use when
 // it is reset, and a server refuses to read by a plan from before a change of the
 // schema. attempt is given the text to use.
-func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) (err error) {
-	// A replica's own statements see to their text by themselves.
-	planned := read && s == nil && r.prepared != nil && r.router.prepared == nil
+func (r *route) unrun(s *server, query string, read bool, attempt func(text string) error) error {
+	if s == nil && r.prepared != nil && r.router.prepared == nil {
+		return r.unrunStored(query, read, attempt)
+	}
+	err := attempt(query) // a replica's own statements see to their text by themselves
+	if err == nil || !read {
+		return err
+	}
+	return r.unrunAfter(err, func() error { return attempt(query) })
+}
+
+// unrunAfter is unrun of a read that has failed.
+func (r *route) unrunAfter(err error, attempt func() error) error {
+	for n := 1; err != nil && n < mostUnrun && retry.OfRead(err).Cause == retry.CauseStalePlan; n++ {
+		r.router.counters.retried(retry.CauseStalePlan)
+		err = attempt()
+	}
+	return err
+}
+
+// unrunStored is unrun by GORM's store.
+func (r *route) unrunStored(query string, read bool, attempt func(text string) error) (err error) {
+	plans := &r.router.plugin.main.plans
 	for range mostUnrun {
 		text, n := query, uint64(0)
-		if planned {
-			text, n = r.router.plugin.main.plans.text(query)
+		if read {
+			text, n = plans.text(query)
 		}
 		err = attempt(text)
 		switch {
 		case err == nil:
 			return nil
-		case s == nil && r.prepared != nil && r.router.prepared == nil && (err.Error() == "sql: statement is closed" ||
-			r.router.closed.Load() && err.Error() == "sql: database is closed"):
+		case err.Error() == "sql: statement is closed" || r.router.closed.Load() && err.Error() == "sql: database is closed":
 			r.prepared.Stmts.Delete(text)
 		case read && retry.OfRead(err).Cause == retry.CauseStalePlan:
 			r.router.counters.retried(retry.CauseStalePlan)
-			if planned {
-				r.prepared.Stmts.Delete(text)
-				r.router.plugin.main.plans.stale(n)
-			}
+			r.prepared.Stmts.Delete(text)
+			plans.stale(n)
 		default:
 			return err
 		}
@@ -195,8 +218,12 @@ func (r *route) unrun(s *server, query string, read bool, attempt func(text stri
 func (r *route) ranOn(ctx context.Context, s *server, reason policy.Reason) {
 	r.at, r.reason, r.ran = s, reason, true
 	r.router.count(s, reason)
-	r.countGroup(s, reason)
-	r.tell(ctx, s, reason)
+	if r.class != nil || r.detour != nil {
+		r.countGroup(s, reason)
+	}
+	if len(r.router.plugin.told.Decisions) > 0 {
+		r.tell(ctx, s, reason)
+	}
 }
 
 // PrepareContext implements gorm.ConnPool. A prepared statement belongs to one
@@ -244,9 +271,21 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	r = r.next()
 	sessionless(ctx)
 	info := r.router.classify(query)
-	r.rows, r.wrote = nil, false
+	if r.rows != nil || r.wrote {
+		r.rows, r.wrote = nil, false
+	}
 	run := func(s *server) error {
 		ctx := r.begin(ctx, s)
+		if s != nil && (r.prepared == nil || s.preparing.inUse()) {
+			// As unrun would do it on a longer way: most reads run like this, and once.
+			if rows, err = s.poolFor(r.pooled()).QueryContext(ctx, query, args...); err == nil {
+				return nil
+			}
+			return r.unrunAfter(err, func() error {
+				rows, err = s.poolFor(r.pooled()).QueryContext(ctx, query, args...)
+				return err
+			})
+		}
 		return r.unrun(s, query, info.Class == sqlclass.Read, func(text string) error {
 			rows, err = r.on(s).QueryContext(ctx, text, args...)
 			return err
@@ -255,7 +294,9 @@ func (r *route) QueryContext(ctx context.Context, query string, args ...any) (ro
 	if info.Class == sqlclass.Read && !r.pinned {
 		r.keepDest()
 		err = r.read(ctx, query, run, func() { _ = rows.Close() })
-		r.keep(rows)
+		if r.detour != nil {
+			r.keep(rows)
+		}
 	} else {
 		r.toPrimary(ctx, info)
 		r.wrote = info.Class != sqlclass.Read && ctx.Err() == nil
@@ -433,7 +474,7 @@ func (r *route) GetDBConn() (*sql.DB, error) {
 	case r.wish.read && !r.pinned && !takesConnection():
 		// A connection to a replica would soon be behind its session.
 		// And behind a name of several servers nobody would check it.
-		if s, _, _, err := r.choose(context.Background(), "", 0); err != nil || s != nil && !s.balanced() {
+		if s, _, _, err := r.choose(context.Background(), noMarks, "", 0); err != nil || s != nil && !s.balanced() {
 			return s.poolOf(r.pooled()), err
 		}
 	}

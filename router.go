@@ -25,11 +25,39 @@ import (
 // one for everything, and one more for each of its resolvers; what a session
 // wrote through one of them is seen by all that stand over the same database
 // cluster.
+//
+// Each read looks at what comes first, and leaves its counts at the end: what is far apart
+// in memory, or is changed by other processors, takes longer than the rules do.
 type router struct {
-	plugin *Plugin
-	name   string // of the resolver; empty: everything that no resolver takes
-	field  string // how the configuration calls it, for errors
-	cfg    Config // with defaults; Replicas and Balancer are the router's own
+	plugin      *Plugin
+	of          *router    // of a rehearsal: the router that it stands for
+	rehearsal   *rehearsal // nil: what is decided is done
+	monitor     *monitor.Monitor
+	asks        asker // the monitor
+	decider     *policy.Decider
+	texts       *texts // nil: nothing is remembered
+	conflicts   *conflicts.Memory
+	catalog     *catalog.Catalog // nil: positions cannot be asked of the primary
+	judging     atomic.Bool      // catalog is in use: there is something to decide
+	closed      atomic.Bool
+	compared    atomic.Bool // see comparesLatencies
+	watched     bool        // positions can be asked of the primary
+	dialect     sqlclass.Dialect
+	heldPrimary *heldServer
+	budget      *budget // nil: nothing is bounded
+	maxWait     time.Duration
+	members     members
+	process     register // what any session of this process wrote
+	unscoped    register // what was written without a session
+	heard       register // what tokens of sessions said
+	openRows    openRows
+	foreign     foreignTxs
+	histories   atomic.Pointer[lsn.History] // see historyNow
+	wroteRoute  atomic.Pointer[route]       // see afterWrite
+
+	name  string // of the resolver; empty: everything that no resolver takes
+	field string // how the configuration calls it, for errors
+	cfg   Config // with defaults; Replicas and Balancer are the router's own
 
 	primary gorm.ConnPool // where writes go
 	opened  *dialer       // of the primary, where the plugin opened it
@@ -37,50 +65,26 @@ type router struct {
 	lent    *sql.DB       // what primary borrows from, where Config.Settings is in use
 	// prepared are the prepared statements of a primary that the application's
 	// store does not prepare on; nil elsewhere.
-	prepared    *statements
-	dialers     []*dialer // of the replicas, until prepare
-	members     members
-	heldPrimary *heldServer
-	budget      *budget // nil: nothing is bounded
-	monitor     *monitor.Monitor
-	control     *dialer
-	decider     *policy.Decider
-	texts       *texts           // nil: nothing is remembered
-	catalog     *catalog.Catalog // nil: positions cannot be asked of the primary
-	judging     atomic.Bool      // catalog is in use: there is something to decide
-	dialect     sqlclass.Dialect
-	database    database // nil: nothing can be asked of it
-	maxWait     time.Duration
-	keys        *session.Keys
-	self        []*router
-	watched     bool // positions can be asked of the primary
-	log         func(monitor.Change)
-	ticket      atomic.Uint64
-	counters    counters
-	conflicts   *conflicts.Memory
-	asks        asker       // the monitor
-	clock       atomic.Bool // see postgres.clock
-	rehearsal   *rehearsal  // nil: what is decided is done
-	of          *router     // of a rehearsal: the router that it stands for
+	prepared *statements
+	dialers  []*dialer // of the replicas, until prepare
+	control  *dialer
+	database database // nil: nothing can be asked of it
+	keys     *session.Keys
+	self     []*router
+	log      func(monitor.Change)
+	clock    atomic.Bool // see postgres.clock
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64
+	rumours    rumours                             // what tokens said that is not proven yet
+	wasDown    sync.Map                            // servers that were down once, by name
+	plans      plans                               // of the application's prepared statements
+	store      atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
+	inUse      bool                                // start was called
 
-	process  register // what any session of this process wrote
-	unscoped register // what was written without a session
-	heard    register // what tokens of sessions said
-	rumours  rumours  // what they said that is not proven yet
-	wasDown  sync.Map // servers that were down once, by name
-	openRows openRows
-	foreign  foreignTxs
-	plans    plans                               // of the application's prepared statements
-	store    atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
-
-	known      atomic.Pointer[lsn.History] // see historyNow
-	wroteRoute atomic.Pointer[route]       // see afterWrite
-
-	closed atomic.Bool
-	inUse  bool // start was called
+	_        [64]byte // of others' counts
+	ticket   atomic.Uint64
+	counters counters
 }
 
 // newRouter opens what cfg names, without connecting; prepare comes next.

@@ -19,31 +19,36 @@ import (
 )
 
 // server is one replica: its pool, and what runs on it.
+//
+// What each read looks at comes first, and apart from what each read changes.
 type server struct {
-	name  string
-	index int
-	gone  atomic.Bool // removed, or about to be
+	index    int
+	pool     *sql.DB
+	prepared *statements             // for statements that come in prepared mode
+	lanes    atomic.Pointer[[]*lane] // what groups have here for themselves; nil: nothing
+	monitor  *monitor.Monitor
+	held     *heldServer
+	gone     atomic.Bool // removed, or about to be
+	out      atomic.Bool // taken out of service: nothing begins there
+	pooled   atomic.Bool // some connection is not known to lead to one server for good
+	logical  bool        // fed by logical replication
+	reserved bool        // for its groups, as what is logical always is: the site has no pool here
 	// discovered says that Config.Discover has found it.
 	discovered atomic.Bool
-	out        atomic.Bool // taken out of service: nothing begins there
-	dialer     *dialer
-	pool       *sql.DB
-	prepared   *statements             // for statements that come in prepared mode
-	lanes      atomic.Pointer[[]*lane] // what groups have here for themselves
-	size       Pool                    // of Replica.Pool, without defaults
-	reserved   bool                    // for its groups, as what is logical always is: the site has no pool here
-	logical    bool                    // fed by logical replication
-	meter      latency.Meter           // of reads: how many, and how long they take
-	trial      atomic.Bool             // a read is trying it although it is ejected
-	tried      atomic.Int64            // when the newest such read began, as Unix time in ns
-	held       *heldServer
-	reads      atomic.Uint64
+
+	meter latency.Meter // of reads: how many, and how long they take
+	reads atomic.Uint64
+	trial atomic.Bool  // a read is trying it although it is ejected
+	tried atomic.Int64 // when the newest such read began, as Unix time in ns
+
+	name   string
+	dialer *dialer
+	size   Pool // of Replica.Pool, without defaults
 	// isolation is the server's default isolation level, once it was asked for.
 	isolation atomic.Pointer[string]
-	monitor   *monitor.Monitor
 	manner    manner
-	pooled    atomic.Bool                             // some connection is not known to lead to one server for good
 	wanted    func(context.Context) (settings, error) // see Config.Settings
+	preparing *preparer                               // nil: prepared holds statements in prepared mode
 
 	parking sync.Mutex // some of the pool's connections are kept out of it, see park
 
@@ -55,7 +60,6 @@ type server struct {
 
 func newServer(i int, r Replica, d *dialer, size Pool, prepare *gorm.Config) *server {
 	s := &server{name: r.Name, index: i, dialer: d, size: r.Pool, reserved: r.Reserved || r.Logical, logical: r.Logical, conns: make(map[*heldConn]struct{})}
-	s.lanes.Store(new([]*lane))
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.pool = sql.OpenDB(connector{s})
 	size.apply(s.pool)
@@ -105,6 +109,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // keep takes a new connection into the pool.
 func (s *server) keep(life context.Context, h *heldConn) (driver.Conn, error) {
 	h.settings.wanted = s.wanted // what was asked until here is the plugin's own
+	if s.preparing != nil {
+		h.own = &ownStatements{of: s.preparing, byText: make(map[string]*ownStatement)}
+	}
 	s.mu.Lock()
 	s.conns[h] = struct{}{}
 	h.released = func() {

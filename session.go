@@ -11,7 +11,8 @@ import (
 
 // Session is whoever must see their own writes: a user, a request, a job. It
 // holds the position of their last write, per database. A Session may be used by
-// several goroutines and several plugins at once.
+// several goroutines and several plugins at once, and must not be copied. Make it with
+// [NewSession]; the zero Session is as good.
 type Session struct {
 	first ledger // the only one in an application with one database
 	mu    sync.Mutex

@@ -16,6 +16,7 @@ import (
 type source struct {
 	dialer *dialer
 	conn   *sql.Conn
+	driver heldConn // the driver's connection under conn
 	// shared gives the connection back after each answer, see dialer.scarce.
 	// Captures are then full samples: nothing ties two answers together.
 	shared bool
@@ -62,9 +63,10 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 	s.drop()
 	s.conn = conn
 	_ = conn.Raw(func(c any) error {
-		s.key, s.socket = 0, nil
+		s.key, s.socket, s.driver = 0, nil, heldConn{}
 		if c, ok := c.(driver.Conn); ok {
 			s.key = keyPID(c)
+			s.driver.hold(c)
 			if s.dialer.asks().dials() > 0 {
 				s.socket = socketOf(c)
 			}
@@ -77,10 +79,17 @@ func (s *source) connect(ctx context.Context) (fresh bool, err error) {
 // Renew implements monitor.Renewer.
 func (s *source) Renew() { s.opened = time.Time{} }
 
-func (s *source) ask(ctx context.Context, query string) (string, error) {
+func (s *source) ask(ctx context.Context, query string) (text string, err error) {
 	defer s.patience(ctx)()
-	var text string
-	err := s.conn.QueryRowContext(ctx, query).Scan(&text)
+	// The driver itself: for each query whose context can end, database/sql starts a
+	// goroutine and wakes it at the end, which takes as long as the question.
+	raw := s.conn.Raw(func(any) error {
+		text, err = askDriver(ctx, &s.driver, query)
+		return nil // who asked drops the connection
+	})
+	if err == nil {
+		err = raw
+	}
 	return text, err
 }
 

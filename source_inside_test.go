@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,7 +44,7 @@ func (o *oneText) Close() error      { return nil }
 
 func (o *oneText) Next(to []driver.Value) error {
 	if o.done {
-		return errors.New("EOF")
+		return io.EOF
 	}
 	o.done, to[0] = true, o.text
 	return nil

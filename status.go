@@ -281,7 +281,7 @@ func (rt *router) status() Status {
 		}
 	}
 	st.KeepConflicting = rt.conflicts.Avoided(now)
-	st.PrimaryReads, st.ReplicaReads = c.primaryReads.Load(), c.replicaReads.Load()
+	st.PrimaryReads, st.ReplicaReads = c.primaryReads(), c.replicaReads()
 	if t := rt.plugin.traffic.Load(); t != nil {
 		st.Traffic = *t
 	}

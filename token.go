@@ -257,11 +257,12 @@ func (rt *router) addToToken(ctx context.Context, s *Session, l *ledger, t *sess
 	if l.accepted.Load() < s.joined.Load() {
 		rt.acceptTokens(s, l)
 	}
-	rt.claimed(ctx, &l.claim, false, &q, deadline)
+	p := waitsBy(deadline)
+	rt.claimed(ctx, &l.claim, false, &q, p)
 	if s.coversUnscoped(rt) {
 		// Without the primary it must say "unsure". With it, an old position of before a
 		// change of primary is no reason to send everybody there.
-		rt.claimed(ctx, &rt.unscoped, !rt.lost(), &q, deadline)
+		rt.claimed(ctx, &rt.unscoped, !rt.lost(), &q, p)
 	}
 	if seen := l.seen.Load(); seen != nil && rt.monotonic(&marks{session: s}) {
 		// Whoever gets the token reads on other servers.

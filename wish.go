@@ -34,6 +34,10 @@ const (
 // should. It is registered as a callback of queries, where it has nothing to do.
 func (p *Plugin) wishes(db *gorm.DB) {
 	stmt := db.Statement
+	if own, ok := stmt.ConnPool.(*route); ok && own.stmt == stmt && !own.called {
+		own.called = true // GORM runs its callbacks
+		return
+	}
 	inner, rehearsal := ofRehearsal(stmt.ConnPool)
 	own, ok := inner.(*route)
 	if ok && own.stmt == stmt && !own.called {

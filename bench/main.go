@@ -6,6 +6,7 @@
 //	bench -part profile   # where a statement allocates, and where it takes its time
 //	bench -part load      # over a real primary and two replicas: throughput and latencies
 //	bench -part budget    # what may be spent, against limits; exit status 1 if any is over
+//	bench -part ratios -only First -for 15s   # one statement beside the others, for whoever works on it
 package main
 
 import (

@@ -17,6 +17,7 @@ import (
 	"github.com/readsplit/readsplit/bench/overhead"
 	"github.com/readsplit/readsplit/bench/parts"
 	"github.com/readsplit/readsplit/bench/profile"
+	"github.com/readsplit/readsplit/bench/ratios"
 	"github.com/readsplit/readsplit/bench/report"
 	"github.com/readsplit/readsplit/bench/side"
 	"github.com/readsplit/readsplit/internal/chart"
@@ -24,18 +25,21 @@ import (
 
 // options are the flags.
 type options struct {
-	page, version, part, out string
+	page, version, part, out, only string
 
 	rounds, loadRounds int
-	batch, slice       time.Duration
+	batch, slice, long time.Duration
 	short, anyway      bool
 }
 
 var known = []string{"overhead", "parts", "profile", "load", "budget"}
 
+// quick is the part that is for nobody but whoever works on readsplit: no page has it.
+const quick = "ratios"
+
 func parse(args []string) (o options, other bool, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.part, "part", "", strings.Join(known, ", ")+"; all without it")
+	flags.StringVar(&o.part, "part", "", strings.Join(known, ", ")+"; all of them without it; or "+quick)
 	flags.StringVar(&o.page, "page", "", "write what all of it measures into this page, and its plots beside it")
 	flags.StringVar(&o.version, "pg", "", "the PostgreSQL to use")
 	flags.StringVar(&o.out, "out", "bin/bench", "a folder for what benchstat and pprof read")
@@ -43,6 +47,8 @@ func parse(args []string) (o options, other bool, err error) {
 	flags.DurationVar(&o.batch, "batch", 10*time.Millisecond, "how long one form takes in each of them")
 	flags.IntVar(&o.loadRounds, "load-rounds", 10, "rounds on real servers")
 	flags.DurationVar(&o.slice, "slice", 300*time.Millisecond, "how long one form takes in each of them")
+	flags.StringVar(&o.only, "only", "", "the statements of "+quick+", with commas between them; all without it")
+	flags.DurationVar(&o.long, "for", 15*time.Second, "how long "+quick+" takes")
 	flags.BoolVar(&o.short, "short", false, "a fifth of everything")
 	flags.BoolVar(&o.anyway, "anyway", false, "write the page, as a draft, although less is measured than it tells of")
 	if err := flags.Parse(args); err != nil {
@@ -51,8 +57,8 @@ func parse(args []string) (o options, other bool, err error) {
 	if flags.NArg() > 0 {
 		return o, false, fmt.Errorf("bench: %q is too much", flags.Arg(0))
 	}
-	if o.part != "" && !slices.Contains(known, o.part) {
-		return o, false, fmt.Errorf("bench: there is no part %q: it is one of %s", o.part, strings.Join(known, ", "))
+	if o.part != "" && o.part != quick && !slices.Contains(known, o.part) {
+		return o, false, fmt.Errorf("bench: there is no part %q: it is one of %s, %s", o.part, strings.Join(known, ", "), quick)
 	}
 	other = chart.Other(flags)
 	if o.short {
@@ -81,6 +87,9 @@ func run(ctx context.Context, w io.Writer, args []string) (err error) {
 	}
 	m := report.Measured{Host: report.Host(version), Amount: o.amount(other)}
 	_, _ = fmt.Fprintf(w, "%s\n\n", m.Host)
+	if o.part == quick {
+		return ratios.Run(w, s.catalog, o.ratios())
+	}
 	for _, part := range known {
 		if !o.has(part) {
 			continue
@@ -116,6 +125,14 @@ func run(ctx context.Context, w io.Writer, args []string) (err error) {
 	}
 	_, _ = fmt.Fprintln(w, "written:", o.page)
 	return nil
+}
+
+func (o options) ratios() ratios.Options {
+	r := ratios.Options{For: o.long, Batch: o.batch / 5}
+	if o.only != "" {
+		r.Only = strings.Split(o.only, ",")
+	}
+	return r
 }
 
 func (o options) amount(other bool) string {

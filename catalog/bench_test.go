@@ -48,6 +48,14 @@ func BenchmarkJudge(b *testing.B) {
 			}
 		})
 	}
+	b.Run("classify and known calls", func(b *testing.B) {
+		var c Catalog
+		c.snapshot.Store(known)
+		b.ReportAllocs()
+		for b.Loop() {
+			c.Classify(benchCalls)
+		}
+	})
 	b.Run("classify alone", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -4,7 +4,8 @@
 // To package sqlclass a call of a function on no list is not provably a read, so
 // SELECT total(1) runs on the primary; and SELECT * FROM open_orders is a read, even
 // if open_orders is a view that takes an advisory lock on whatever server it runs.
-// [Catalog.Judge] settles both from a snapshot of the primary's catalogue:
+// [Catalog.Classify], or [Catalog.Judge] of what sqlclass has said, settles both from a
+// snapshot of the primary's catalogue:
 //
 //   - a statement that is unknown only because of the functions it calls
 //     (sqlclass.UnlistedCalls) is a Read if each of them is Harmless, stable or

@@ -13,33 +13,55 @@ import (
 // parameters. Judge does no I/O and never waits; while nothing is known, functions are
 // unknown and views are what they seem.
 func (c *Catalog) Judge(sql string, info sqlclass.Info) sqlclass.Info {
-	return c.snapshot.Load().judge(sql, info)
+	s := c.snapshot.Load()
+	return s.judge(sql, info, mayCallReads(info) && s.readsOnly(sql))
 }
 
-func (s *snapshot) judge(sql string, info sqlclass.Info) sqlclass.Info {
-	switch info.Class {
-	case sqlclass.Read:
+// Classify is Judge of what sqlclass.Classify says of sql, and reads the text once for
+// both where it can.
+func (c *Catalog) Classify(sql string) sqlclass.Info {
+	return c.snapshot.Load().classify(sql)
+}
+
+func (s *snapshot) classify(sql string) sqlclass.Info {
+	reads := true
+	info := sqlclass.ClassifyCalls(sqlclass.PostgreSQL, sql, func(text string) {
+		reads = reads && s.unlistedReadsOnly(text)
+	})
+	return s.judge(sql, info, reads)
+}
+
+// mayCallReads reports whether nothing but calls stands between a text and a Read. What
+// may turn synchronous commit off is not guessed at: a function that is wrongly declared
+// stable could.
+func mayCallReads(info sqlclass.Info) bool {
+	return info.Class == sqlclass.Unknown && info.Flags.Has(sqlclass.UnlistedCalls) && !info.Flags.Has(sqlclass.AsyncCommit)
+}
+
+// judge is Judge by what is known of the functions on no list that the text calls:
+// whether they read only.
+func (s *snapshot) judge(sql string, info sqlclass.Info, reads bool) sqlclass.Info {
+	switch {
+	case info.Class == sqlclass.Read:
 		if s.risky(sql) {
 			info.Class = sqlclass.Unknown
 			if mayCommitAsync(sql) {
 				info.Flags |= sqlclass.AsyncCommit
 			}
 		}
-	case sqlclass.Unknown:
+	case info.Class != sqlclass.Unknown:
+	case info.Flags.Has(sqlclass.SetsLocal):
 		// SET LOCAL has names and values in it, but nothing that could run.
-		if info.Flags.Has(sqlclass.SetsLocal) && info.Verb != sqlclass.Set && s.risky(sql) {
+		if info.Verb != sqlclass.Set && s.risky(sql) {
 			info.Flags &^= sqlclass.SetsLocal
 		}
-		// What may turn synchronous commit off is not guessed at: a function that is
-		// wrongly declared stable could.
-		if !info.Flags.Has(sqlclass.UnlistedCalls) || info.Flags.Has(sqlclass.AsyncCommit) {
+	case reads && mayCallReads(info):
+		found := s.find(sql)
+		if found&foundCall != 0 && !s.readsOnly(sql) {
 			break
 		}
-		if s.readsOnly(sql) {
-			info.Flags &^= sqlclass.UnlistedCalls
-			if s.risky(sql) {
-				break
-			}
+		info.Flags &^= sqlclass.UnlistedCalls
+		if !s.riskyBy(found, sql) {
 			info.Class = sqlclass.Read
 		}
 	}

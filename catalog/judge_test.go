@@ -130,7 +130,10 @@ func TestJudge(t *testing.T) {
 
 		{"nothing", nothing.forgotten(), "SELECT * FROM customers", read},
 	} {
-		assert.Equal(t, tt.want, tt.s.judge(tt.sql, same(tt.sql)), "%s: %s", tt.name, tt.sql)
+		var c Catalog
+		c.snapshot.Store(tt.s)
+		assert.Equal(t, tt.want, c.Judge(tt.sql, same(tt.sql)), "%s: %s", tt.name, tt.sql)
+		assert.Equal(t, tt.want, c.Classify(tt.sql), "%s: %s", tt.name, tt.sql)
 	}
 	assert.Equal(t, []Risk{
 		{"function", "app.lower", "volatile"},
@@ -176,14 +179,37 @@ func TestCirclesEnd(t *testing.T) {
 	assert.Len(t, s.relations, 4)
 }
 
+// A function that is declared a write is one also where the lexer knows it for harmless,
+// and whether or not the text calls others.
+func TestDeclaredWritesAmongHarmlessOnes(t *testing.T) {
+	c, err := New(Config{
+		ReadFunctions:  []string{"total"},
+		WriteFunctions: []string{"ascii", "information_schema._pg_expandarray"},
+	})
+	require.NoError(t, err)
+	for sql, want := range map[string]sqlclass.Class{
+		"SELECT total(1), lower(a) FROM t":                                                  sqlclass.Read,
+		"SELECT ascii(a) FROM t":                                                            sqlclass.Unknown,
+		"SELECT total(1), ascii(a) FROM t":                                                  sqlclass.Unknown,
+		"SELECT (information_schema._pg_expandarray(i.indkey)).n FROM pg_index i":           sqlclass.Unknown,
+		"SELECT total(1), (information_schema._pg_expandarray(i.indkey)).n FROM pg_index i": sqlclass.Unknown,
+		"SELECT (information_schema._pg_truetypid(a, t)) FROM pg_attribute a, pg_type t":    sqlclass.Read,
+	} {
+		info := sqlclass.Classify(sqlclass.PostgreSQL, sql)
+		assert.Equal(t, want, c.Judge(sql, info).Class, sql)
+		assert.Equal(t, c.Judge(sql, info), c.Classify(sql), sql)
+	}
+}
+
 func TestJudgeDoesNotAllocate(t *testing.T) {
 	c, err := New(Config{WriteFunctions: []string{"ascii"}})
 	require.NoError(t, err)
 	for _, s := range []*snapshot{newSnapshot(nil, said(t, nil, nil).index()), small(said(t, nil, nil))} {
 		c.snapshot.Store(s)
-		for _, sql := range []string{benchRead, "INSERT INTO t VALUES (1)", "SELECT 1"} {
+		for _, sql := range []string{benchRead, benchCalls, "INSERT INTO t VALUES (1)", "SELECT 1"} {
 			info := sqlclass.Classify(sqlclass.PostgreSQL, sql)
 			assert.Zero(t, testing.AllocsPerRun(100, func() { c.Judge(sql, info) }), sql)
+			assert.Zero(t, testing.AllocsPerRun(100, func() { c.Classify(sql) }), sql)
 		}
 	}
 }

@@ -300,6 +300,7 @@ func TestRules(t *testing.T) {
 	})
 	for _, rule := range rules {
 		info := judge(c, rule.sql)
+		assert.Equal(t, info, c.Classify(rule.sql), rule.sql)
 		assert.Equal(t, rule.read, info.Class == sqlclass.Read, rule.sql)
 		if rule.read {
 			assert.Zero(t, info.Flags, rule.sql)
@@ -345,6 +346,7 @@ func TestSettingWithARisk(t *testing.T) {
 		"SELECT set_config('app.a', 'b', false), id FROM t":                 sqlclass.SetsSession,
 	} {
 		info := judge(c, text)
+		assert.Equal(t, info, c.Classify(text), text)
 		assert.Equal(t, sqlclass.Unknown, info.Class, text)
 		assert.Equal(t, want, info.Flags, text)
 	}

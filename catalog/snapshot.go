@@ -104,7 +104,7 @@ func (s *snapshot) judgeFunctions(f *facts, why map[node]string) {
 
 // watchCall has reads looked at that call a built-in function of this name.
 func (s *snapshot) watchCall(base string) {
-	if !sqlclass.Harmless(sqlclass.PostgreSQL, base) {
+	if !sqlclass.Harmless(sqlclass.PostgreSQL, base) && !sqlclass.Harmless(sqlclass.PostgreSQL, "information_schema."+base) {
 		return
 	}
 	found := foundWord // SUBSTRING and its like are syntax too, and no calls to the lexer
@@ -137,12 +137,18 @@ func (s *snapshot) readsOnly(sql string) bool {
 }
 
 func (s *snapshot) callReadsOnly(text string) bool {
+	if !sqlclass.Harmless(sqlclass.PostgreSQL, text) {
+		return s.unlistedReadsOnly(text)
+	}
+	n, ok := lookUp(text)
+	return ok && !s.said.isWrite(n) && (n.schema != "" || !s.shadowed[n.base])
+}
+
+// unlistedReadsOnly is callReadsOnly for a function on none of the lexer's lists.
+func (s *snapshot) unlistedReadsOnly(text string) bool {
 	n, ok := lookUp(text)
 	if !ok || s.said.isWrite(n) {
 		return false
-	}
-	if sqlclass.Harmless(sqlclass.PostgreSQL, text) {
-		return n.schema != "" || !s.shadowed[n.base]
 	}
 	if safe, known := s.safe[n]; known {
 		return safe
@@ -151,11 +157,18 @@ func (s *snapshot) callReadsOnly(text string) bool {
 }
 
 // risky reports whether a text that is a read as such names something risky.
-func (s *snapshot) risky(sql string) bool {
-	if s.words.kinds == 0 && len(s.operators) == 0 {
-		return false
+func (s *snapshot) risky(sql string) bool { return s.riskyBy(s.find(sql), sql) }
+
+// find returns of what kinds the risky names are whose words stand in the text.
+func (s *snapshot) find(sql string) found {
+	if s.words.kinds == 0 {
+		return 0
 	}
-	found := s.words.scan(sql)
+	return s.words.scan(sql)
+}
+
+// riskyBy is risky by what find has found.
+func (s *snapshot) riskyBy(found found, sql string) bool {
 	return found&foundWord != 0 ||
 		found&foundCall != 0 && !s.readsOnly(sql) ||
 		found&foundRelation != 0 && s.namesRisky(sql) ||

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/readsplit/readsplit/discover"
+	"github.com/readsplit/readsplit/internal/dnsdouble"
 )
 
 // patroni asks the REST interface of Patroni who the running replicas are. Whatever else
@@ -84,4 +85,81 @@ func ExampleFunc() {
 	// Output:
 	// add pg1 at 10.0.0.1:5432
 	// add pg2 at 10.0.0.2:5432
+}
+
+// A replica by name, the hosts of a DSN, and a zone for all of them.
+func ExampleJoin() {
+	source := discover.With(discover.Join(
+		discover.Static(discover.Server{Name: "pg2", Host: "10.0.0.2", Port: 5432}),
+		discover.Hosts("host=10.0.0.3,10.0.0.4 port=5432 dbname=shop"),
+	), func(s *discover.Server) { s.Zone = "eu-1a" })
+
+	servers, err := source.Lookup(context.Background())
+	for _, s := range servers {
+		fmt.Println(s.Endpoint(), s.Zone)
+	}
+	fmt.Println(err)
+	// Output:
+	// 10.0.0.2:5432 eu-1a
+	// 10.0.0.3:5432 eu-1a
+	// 10.0.0.4:5432 eu-1a
+	// <nil>
+}
+
+// A headless service of Kubernetes: a server for each address of its name.
+func ExampleDNS() {
+	dns := exampleDNS() // a DNS server for the example
+	defer dns.Close()
+
+	source := discover.DNS("replicas.shop.svc", discover.DNSOptions{
+		Network:  "ip4",
+		Port:     5432,
+		Resolver: dns.Resolver(), // Defaults to the system's
+	})
+	servers, err := source.Lookup(context.Background())
+	fmt.Println(len(servers), err)
+	// Output: 2 <nil>
+}
+
+// SRV records name hosts, ports and weights.
+func ExampleSRV() {
+	dns := exampleDNS()
+	defer dns.Close()
+
+	source := discover.SRV("_postgresql._tcp.example.org", discover.DNSOptions{Resolver: dns.Resolver()})
+	servers, err := source.Lookup(context.Background())
+	for _, s := range servers {
+		fmt.Println(s.Endpoint(), s.Weight)
+	}
+	fmt.Println(err)
+	// Output:
+	// pg2.example.org.:5433 3
+	// pg3.example.org.:5433 1
+	// <nil>
+}
+
+// The standbys that the primary streams to. Those that others call by another address
+// than they stream from are found by their application_name.
+func ExampleStandbys() {
+	source := discover.Standbys(discover.StandbyOptions{
+		Port: 5432,
+		Locate: func(s discover.Standby) (discover.Server, bool) {
+			return discover.Server{Name: s.ApplicationName, Host: s.ApplicationName + ".db.internal"}, s.ApplicationName != "backup"
+		},
+	})
+	// With readsplit.Config: Discover: discover.Config{Source: source}, whose primary it asks.
+	fmt.Println(discover.NameOf(source))
+	// Output: pg_stat_replication
+}
+
+func exampleDNS() *dnsdouble.Server {
+	dns, err := dnsdouble.New()
+	if err != nil {
+		panic(err)
+	}
+	dns.Addresses("replicas.shop.svc", "10.0.0.2", "10.0.0.3")
+	dns.Services("_postgresql._tcp.example.org",
+		dnsdouble.SRV{Target: "pg2.example.org", Port: 5433, Weight: 30},
+		dnsdouble.SRV{Target: "pg3.example.org", Port: 5433, Weight: 10})
+	return dns
 }

@@ -46,7 +46,7 @@ type Event struct {
 	Start bool
 }
 
-// Watch follows a [Source]. Use [New].
+// Watch follows a [Source]. Use [New]. It is safe for concurrent use.
 type Watch struct {
 	cfg    Config
 	to     Members

@@ -15,7 +15,7 @@ func judgeVersions(v *view) []Finding {
 		switch major := f.about.Number / 10000; {
 		case major < 12:
 			findings = append(findings, found(VersionOld, Problem, f.name, "Upgrade to PostgreSQL 15 or newer.", "It is PostgreSQL %s; 12 is the oldest that can work.", version(f.about.Version)))
-		case major != 15 && major != 18:
+		case major < 15 || major > 18:
 			findings = append(findings, found(VersionUntested, Notice, f.name, "Run your own tests on it.", "It is PostgreSQL %d.", major))
 		}
 		if v.primary == nil || f == v.primary || f.about.Number == v.primary.about.Number {

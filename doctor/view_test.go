@@ -196,7 +196,11 @@ var judgedCases = []struct {
 		}
 	}, "problem version-unsupported primary; problem version-unsupported pg2; problem version-unsupported pg3: It is PostgreSQL 11.22; 12 is the oldest that can work."},
 	{"other majors", func(v *view) { v.all[1].about.Number, v.all[1].about.Version = 170010, "17.10" },
-		"problem versions-differ pg2: It is PostgreSQL 17.10, and the primary is 15.18.; notice version-untested pg2: It is PostgreSQL 17."},
+		"problem versions-differ pg2: It is PostgreSQL 17.10, and the primary is 15.18."},
+	{"an older major", func(v *view) { v.all[1].about.Number, v.all[1].about.Version = 140020, "14.20" },
+		"problem versions-differ pg2: It is PostgreSQL 14.20, and the primary is 15.18.; notice version-untested pg2: It is PostgreSQL 14."},
+	{"a newer major", func(v *view) { v.all[1].about.Number, v.all[1].about.Version = 190001, "19.1" },
+		"problem versions-differ pg2: It is PostgreSQL 19.1, and the primary is 15.18.; notice version-untested pg2: It is PostgreSQL 19."},
 	{"other minors", func(v *view) { v.all[1].about.Number, v.all[1].about.Version = 150012, "15.12" }, "notice minor-versions-differ pg2: It is PostgreSQL 15.12"},
 
 	// Replay.

@@ -54,7 +54,7 @@ var kindsOfRoles = []Kind{
 	{TimelineUnproven, "After a failover readsplit does not use a replica before it is proven to follow the new primary."},
 	{ReplicaAhead, "It has replayed what the primary has never written: it belongs to another history, as after a restore of the primary from a snapshot."},
 	{VersionOld, "Functions that readsplit asks do not exist there."},
-	{VersionUntested, "It should work; the tests run on PostgreSQL 15 and 18."},
+	{VersionUntested, "It should work; the tests run on PostgreSQL 15 to 18."},
 	{VersionsDiffer, "Physical replication works within one major version only; a secondary of SQL Server may be newer than its primary, while an upgrade is under way."},
 	{MinorsDiffer, "An upgrade is under way, or was forgotten half-way. Replicas are upgraded first."},
 }

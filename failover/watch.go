@@ -49,7 +49,7 @@ const (
 	hurry = 8
 )
 
-// Watch follows the primary of a group of hosts. Use [New].
+// Watch follows the primary of a group of hosts. Use [New]. It is safe for concurrent use.
 type Watch struct {
 	cfg     Config
 	names   []string

@@ -36,3 +36,28 @@ func ExampleLSN_RecordEnd() {
 	// Output:
 	// 0/3002018 is reached by a standby at 0/3002000
 }
+
+// A position crosses a process as text or as bytes, and names the history that it counts
+// in.
+func ExampleParsePosition() {
+	p := lsn.Position{History: lsn.History{System: 7304517213409421943, Timeline: 1, Incarnation: 1773500000123456}, LSN: 0x16B374D8}
+
+	read, err := lsn.ParsePosition(p.String())
+	fmt.Println(p)
+	fmt.Println(read == p, err)
+
+	bytes, _ := p.AppendBinary(nil)
+	read, err = lsn.FromBinary(bytes)
+	fmt.Println(read == p, err)
+	// Output:
+	// 655edbb460feaa77.00000001.00064cfd25843a40.0000000016b374d8
+	// true <nil>
+	// true <nil>
+}
+
+// The answer of a primary to CaptureSQL: what is flushed, and where the next record goes.
+func ExampleParseCapture() {
+	c, err := lsn.ParseCapture("c1 16/B374D848 16/B374D848 f", 8192, 16<<20)
+	fmt.Println(c.Flush, c.Insert, c.AsyncCommit, err)
+	// Output: 16/B374D848 16/B374D848 false <nil>
+}

@@ -60,7 +60,7 @@ type Config struct {
 	Primary  Target
 	Replicas []Target
 
-	SampleEvery   time.Duration // pause between two samples of one server, jittered by a fifth
+	SampleEvery   time.Duration // pause between two samples of one server, jittered by a tenth
 	SampleTimeout time.Duration // the most that one question may take
 	MaxLag        time.Duration // decides when a nudge is due
 	// Window is for how long a server that tells no position is not trusted to show a

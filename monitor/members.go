@@ -16,6 +16,7 @@ func (m *Monitor) all() []*replica { return *m.replicas.Load() }
 func (m *Monitor) newReplica(i int, t Target) *replica {
 	r := &replica{m: m, i: i, target: t, poke: make(chan struct{}, 1), minSince: maxLSN, balanced: t.Balanced, troubles: newTroubles()}
 	r.ctx, r.cancel = context.WithCancel(m.ctx)
+	r.pace = pace{every: pollFirst, burst: pollBurst}
 	r.renew, _ = t.Source.(Renewer)
 	r.asks, _ = t.Source.(ConflictSource)
 	r.feed, _ = t.Source.(SubscriptionSource)

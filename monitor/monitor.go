@@ -11,7 +11,8 @@ import (
 	"github.com/readsplit/readsplit/policy"
 )
 
-// Monitor watches a primary and its replicas. Use [New].
+// Monitor watches a primary and its replicas. Use [New]. What its comments do not except
+// is safe for concurrent use.
 type Monitor struct {
 	cfg      Config
 	snap     atomic.Pointer[policy.Snapshot]
@@ -29,6 +30,7 @@ type Monitor struct {
 	lostFork lsn.History
 	news     atomic.Pointer[chan struct{}] // closed at the next publication; nil while nobody waits
 	want     want
+	ahead    ahead
 	needs    targets // what anybody waits for, on whatever replica
 	// hushed is the furthest position that was stored since somebody was woken last: who
 	// comes to wait for less may have looked before it was stored.
@@ -49,6 +51,7 @@ func New(cfg Config) *Monitor {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cfg.Health = cfg.Health.withDefaults()
 	m.primary.poke, m.primary.again = make(chan struct{}, 1), make(chan struct{}, 1)
+	m.primary.pace = pace{every: captureEvery, burst: captureBurst}
 	s := &policy.Snapshot{Primary: policy.Primary{Name: cfg.Primary.Name}}
 	var all []*replica
 	for i, t := range cfg.Replicas {

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// captureEvery is the shortest time between the starts of two captures: at
-	// most 1,000 a second, whatever the write rate.
-	captureEvery = time.Millisecond
+	// captureEvery bounds captures to 2,000 a second, whatever is written and read;
+	// captureBurst may come one right after the other.
+	captureEvery = 500 * time.Microsecond
+	captureBurst = 4
 	// nudgeEvery is the shortest time between two nudges.
 	nudgeEvery = time.Second
 	// nudgeBan follows a nudge that failed.
@@ -40,6 +41,7 @@ type primary struct {
 	awaited  atomic.Bool            // somebody waits for the capture that is wanted
 
 	lastStart time.Time // of any question
+	pace      pace      // of captures
 	fails     int
 	block     uint64
 	segment   uint64
@@ -161,7 +163,7 @@ func (m *Monitor) waitIsWorthwhile() bool {
 
 // pace waits until the next capture may start.
 func (m *Monitor) pace() bool {
-	d := captureEvery - time.Since(m.primary.lastStart)
+	d := m.primary.pace.wait(time.Now())
 	if d <= 0 {
 		return true
 	}
@@ -220,6 +222,10 @@ func (m *Monitor) capture() {
 	began := time.Now()
 	m.primary.asking.Store(&asking{n, began})
 	m.primary.began.now(m.base)
+	m.primary.pace.took(began)
+	if m.primary.awaited.Load() {
+		m.askAhead(n)
+	}
 	text, connected, err := m.cfg.Primary.Source.Capture(ctx)
 	m.primary.asking.Store(nil)
 	if err == nil && connected {
@@ -277,6 +283,9 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 		p.setMargin(c.async || m.async.Load())
 	}
 	m.captures.finish(c)
+	if m.ahead.r != nil {
+		m.learnAhead()
+	}
 	var events []Change
 	if full != nil {
 		for _, r := range m.all() {

@@ -57,6 +57,7 @@ type replica struct {
 	backends   backends   // where it is balanced: the servers behind the name
 	doubts     uint64     // how often something has put what is known in doubt
 	asked      uint64     // doubts when the newest question was sent
+	pace       pace       // of questions that somebody waits for
 	suspect    bool       // a StateSuspect was reported, and no StateUp since
 	pollFor    lsn.LSN    // readers wait for this position, and r is asked again and again
 	roused     bool       // to be asked everything, whenever that would be due
@@ -168,6 +169,9 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	r.known = max(r.known, min(s.Replay, r.minSince))
 	events = append(events, r.rejudge()...)
 	r.measure()
+	if r.m.ahead.r == r {
+		r.m.learnAhead()
+	}
 	if settled {
 		r.up, r.stranger = true, false
 		if r.suspect {

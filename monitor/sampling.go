@@ -9,11 +9,14 @@ import (
 )
 
 const (
-	// pollFirst is the pause before a replica that somebody waits for is asked
-	// again, whoever else comes and waits; it grows by half each time, to
-	// pollMost. Where nobody waits and it is only measured, pollMost is the least.
+	// pollFirst is the time from one question to the next to a replica that
+	// somebody waits for, whoever else comes and waits; it grows by half each
+	// time, to pollMost. Where nobody waits and it is only measured, pollMost is the least.
 	pollFirst = 200 * time.Microsecond
 	pollMost  = time.Millisecond
+	// pollBurst questions may be asked with less in between: the answer to the last
+	// one may have been given before it was known what is waited for.
+	pollBurst = 3
 	// deadAfter failed probes in a row mean that a server is gone.
 	deadAfter = 2
 	// slowest is how many SampleEvery lie at most between two questions to a server
@@ -81,7 +84,8 @@ func (r *replica) run(rng *rand.Rand) {
 			next = min(next, time.Until(told)) // the server says it
 			poll = pollFirst
 		case waiting && wanted && r.distance.is() <= farWait:
-			next = min(next, poll)
+			// Since it was asked, and not since it has answered.
+			next = min(next, max(poll-time.Since(r.began), 0))
 			poll = min(poll+poll/2, pollMost)
 		case wanted:
 			// Nobody waits, or nobody can wait for an answer from so far away: it is only
@@ -101,11 +105,12 @@ func (r *replica) run(rng *rand.Rand) {
 func (r *replica) early() time.Time {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	now, pause := time.Now(), pollMost
-	if now.Before(r.m.want.until) {
-		pause = pollFirst
+	now := time.Now()
+	next := r.began.Add(pollMost)
+	if now.Before(r.m.want.until) || r.m.ahead.r == r {
+		next = now.Add(r.pace.wait(now))
 	}
-	if next := r.began.Add(pause); r.up && now.Before(next) {
+	if r.up && now.Before(next) {
 		return next
 	}
 	return time.Time{}
@@ -187,5 +192,7 @@ func (r *replica) begin() (now time.Time, stranger bool) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	r.minSince, r.asked = maxLSN, r.doubts
-	return time.Now(), r.stranger
+	now = time.Now()
+	r.pace.took(now)
+	return now, r.stranger
 }

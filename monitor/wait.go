@@ -51,8 +51,8 @@ func (m *Monitor) CapturedSince(t time.Time) (p lsn.Position, ok bool) {
 }
 
 // AwaitCapture waits until a capture numbered n or later has finished, asking
-// for one if need be: at most one question is in flight and at most one per
-// millisecond is sent, whoever asks. It reports false when until has passed, ctx
+// for one if need be: at most one question is in flight and at most 2,000 a
+// second are sent, whoever asks. It reports false when until has passed, ctx
 // is done, the primary is lost, or so far away that the answer comes after until: then
 // at once, and the capture is asked for all the same.
 func (m *Monitor) AwaitCapture(ctx context.Context, n uint64, until time.Time) bool {

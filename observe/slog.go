@@ -26,7 +26,7 @@ func NewLog(logger *slog.Logger, o LogOptions) *Log {
 	return l
 }
 
-// Log is an observer that writes to a slog.Logger.
+// Log is an observer that writes to a slog.Logger. It is safe for concurrent use.
 type Log struct {
 	to        *slog.Logger
 	perSecond int64

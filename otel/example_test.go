@@ -2,13 +2,16 @@ package otel_test
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"net/http"
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
@@ -24,6 +27,30 @@ func Example() {
 	}
 	err = observed(db, os.Getenv("REPLICA"), func() error { return http.ListenAndServe("localhost:9464", nil) })
 	log.Fatal(err)
+}
+
+// An Observer reports to a MeterProvider, here one that is read by hand.
+func ExampleNew() {
+	reader := metric.NewManualReader()
+	watch, err := readsplitotel.New(readsplitotel.Options{
+		MeterProvider: metric.NewMeterProvider(metric.WithReader(reader)),
+		Attributes:    []attribute.KeyValue{attribute.String("database", "shop")},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plugin := readsplit.New(readsplit.Config{Observers: []any{watch}}) // and db.Use(plugin)
+	if err := watch.Register(plugin); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer watch.Unregister()
+
+	var collected metricdata.ResourceMetrics
+	err = reader.Collect(context.Background(), &collected)
+	fmt.Println(len(collected.ScopeMetrics), err)
+	// Output: 1 <nil>
 }
 
 // observed runs an application with the block of docs/metrics.md.

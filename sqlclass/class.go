@@ -10,6 +10,7 @@ const (
 	SQLServer
 )
 
+// String returns "postgresql" or "sqlserver".
 func (d Dialect) String() string {
 	switch d {
 	case PostgreSQL:
@@ -37,6 +38,7 @@ const (
 	Write
 )
 
+// String returns "unknown", "read", "locking_read" or "write".
 func (c Class) String() string {
 	switch c {
 	case Unknown:

@@ -33,7 +33,7 @@
 // text would be cut differently, both readings have to be reads. On SQL
 // Server, QUOTED_IDENTIFIER may be on or off.
 //
-// The PostgreSQL rules are compared with servers of versions 15 and 18 by the tests
+// The PostgreSQL rules are compared with servers of versions 15 to 18 by the tests
 // of internal/corpus: 1,500 statements of applications, tools and manuals, every
 // function on the list of harmless ones, and mutated statements run on a hot standby,
 // and none that it refuses or that leaves something behind is a Read. The SQL Server
@@ -44,8 +44,8 @@
 // A text that is Unknown only because it calls functions on no list carries the
 // flag UnlistedCalls. A caller that knows the functions of its database can ask
 // for their names with Functions and take the text for a Read when each of them is
-// stable, immutable or Harmless. What views hide can be found by the names that
-// Relations gives.
+// stable, immutable or Harmless; ClassifyCalls gives the names on its way. What views
+// hide can be found by the names that Relations gives.
 //
 // The package has no state, does no I/O and may be used from any goroutine.
 package sqlclass

@@ -49,3 +49,15 @@ func ExampleRelations() {
 	// paid
 	// users
 }
+
+func ExampleClassifyCalls() {
+	sql := `SELECT lower(name), app.add_tax(price), "Total"(id) FROM items`
+	info := sqlclass.ClassifyCalls(sqlclass.PostgreSQL, sql, func(name string) {
+		fmt.Println("if", name, "reads only")
+	})
+	fmt.Println("it is a read, now", info.Class, info.Flags)
+	// Output:
+	// if app.add_tax reads only
+	// if "Total" reads only
+	// it is a read, now unknown unlisted_calls
+}

@@ -24,20 +24,9 @@ type frame struct {
 
 func (s *scan) top() *frame { return &s.frames[s.depth] }
 
-// punct handles parentheses, brackets and dots.
+// punct handles brackets, dots, and semicolons within parentheses.
 func (s *scan) punct(m *mark) {
 	switch m.char {
-	case '(':
-		s.open(m)
-	case ')':
-		kind := s.top().kind
-		if s.depth == 0 || kind == frameBracket {
-			s.broken = true
-			return
-		}
-		s.depth--
-		s.st.needAs = kind == frameColumns
-		m.ident = kind == frameGroup || kind == frameColumns
 	case '[':
 		s.push(frame{kind: frameBracket})
 	case ']':
@@ -64,7 +53,20 @@ func (s *scan) push(f frame) {
 	s.frames[s.depth] = f
 }
 
-func (s *scan) open(m *mark) {
+// close handles a closing parenthesis.
+func (s *scan) close(m *mark) {
+	kind := s.top().kind
+	if s.depth == 0 || kind == frameBracket {
+		s.broken = true
+		return
+	}
+	s.depth--
+	s.st.needAs = kind == frameColumns
+	m.ident = kind == frameGroup || kind == frameColumns
+}
+
+// open handles an opening parenthesis.
+func (s *scan) open() {
 	if !s.st.started && s.st.explain && !s.startsQuery(s.lex.peek()) {
 		s.push(frame{kind: frameOptions})
 		return
@@ -99,19 +101,16 @@ func (s *scan) startsQuery(t token) bool {
 	return false
 }
 
-// startName keeps track of a, a.b and a.b.c.
-func (s *scan) startName() {
-	if s.prev().isPunct('.') {
-		s.name.parts++
-		if s.name.parts > 3 && s.lex.dialect == SQLServer {
-			s.st.other = true // server.database.schema.object: another server
-		}
-		if s.name.parts > unnameable && s.lex.dialect == PostgreSQL {
-			s.attribute()
-		}
-		return
+// longerName adds what stands behind a dot to a.b and a.b.c.
+func (s *scan) longerName() {
+	s.name.parts++
+	s.name.key = s.lex.key
+	if s.name.parts > 3 && s.lex.dialect == SQLServer {
+		s.st.other = true // server.database.schema.object: another server
 	}
-	s.name = dottedName{parts: 1, first: s.seq}
+	if s.name.parts > unnameable && s.lex.dialect == PostgreSQL {
+		s.attribute()
+	}
 }
 
 // unnameable is more parts than a name can have: of what follows (x).
@@ -120,9 +119,7 @@ const unnameable = 100
 // attribute looks at the name in (x).f, which may be a column, and as well a call
 // f(x) of a built-in function with an effect.
 func (s *scan) attribute() {
-	var buf nameBuffer
-	switch postgresCall(buf.name(PostgreSQL, s.lex.sql, s.at(s.seq).token)) {
-	case callWrites, callSession, callRefused:
+	if s.lex.kindsOf(s.at(s.seq).token)&(nameWrites|nameSession|nameRefused) != 0 {
 		s.st.other = true
 	}
 }

@@ -1,6 +1,9 @@
 package sqlclass
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Functions calls visit with the name of every function that the text calls, in
 // the order in which they appear and as often, until visit returns false. A text
@@ -19,7 +22,7 @@ import "strings"
 func Functions(d Dialect, sql string, visit func(name string) bool) {
 	var s scan
 	s.lex = lexer{sql: sql, dialect: d}
-	s.visit = visit
+	s.visit = func(start, end int) bool { return visit(dottedText(d, sql, start, end)) }
 	s.run()
 }
 
@@ -27,25 +30,27 @@ func Functions(d Dialect, sql string, visit func(name string) bool) {
 // on the built-in list of functions that read and change nothing. The list holds
 // some that the server calls volatile, like random and pg_total_relation_size.
 func Harmless(d Dialect, name string) bool {
-	var buf nameBuffer
 	if d == SQLServer {
-		return transactHarmless.has(buf.fold(name))
+		return transactNames.of(keyOf(name), name)&nameHarmless != 0
 	}
 	if rest, ok := strings.CutPrefix(name, "information_schema."); ok {
-		return isStandardView(buf.fold(rest)) && lower(rest) == rest
+		return slices.Contains(standardViews[:], rest)
 	}
-	word := buf.fold(strings.TrimPrefix(name, "pg_catalog."))
-	return string(word) == strings.TrimPrefix(name, "pg_catalog.") && postgresHarmless.has(word)
+	name = strings.TrimPrefix(name, "pg_catalog.")
+	return postgresNames.of(keyOf(name), name)&nameHarmless != 0 && !hasUpper(name)
 }
 
-// callName writes the name of the function at hand.
-func (s *scan) callName() string {
-	return dottedText(s.lex.dialect, s.lex.sql, int(s.at(s.name.first).start), int(s.prev().end))
+// callPlace returns where the name of the function at hand begins and ends.
+func (s *scan) callPlace() (start, end int) {
+	return int(s.at(s.name.first).start), int(s.prev().end)
 }
 
 // dottedText writes the dotted name that stands in sql[start:end], without the
 // blanks and comments within it.
 func dottedText(d Dialect, sql string, start, end int) string {
+	if text := sql[start:end]; asItIs(text) {
+		return text
+	}
 	var b strings.Builder
 	ahead := lexer{sql: sql[:end], pos: start, dialect: d}
 	for t := ahead.next(); t.kind != tokEOF && t.kind != tokBad; t = ahead.next() {
@@ -62,6 +67,19 @@ func dottedText(d Dialect, sql string, start, end int) string {
 	return b.String()
 }
 
+// asItIs reports whether a dotted name has nothing in it but dots and words of lower-case
+// ASCII letters, digits and underscores, so that there is nothing to be written otherwise.
+func asItIs(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // lower folds ASCII letters alone, like the server.
 func lower(word string) string {
 	return strings.Map(func(r rune) rune {
@@ -76,7 +94,7 @@ func lower(word string) string {
 func plainName(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
-		if 'A' <= c && c <= 'Z' || !wordByte[c] || c >= 0x80 || i == 0 && charGroup[c] != chLetter {
+		if 'A' <= c && c <= 'Z' || !inWord(c) || c >= 0x80 || i == 0 && charGroup[c] != chLetter {
 			return false
 		}
 	}

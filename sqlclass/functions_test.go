@@ -61,6 +61,30 @@ func TestFunctionsStops(t *testing.T) {
 	assert.Equal(t, []string{"f", "g"}, names)
 }
 
+// TestClassifyCalls: one pass finds what two do, and of a text that lacks nothing but
+// its calls to be a read, exactly those calls.
+func TestClassifyCalls(t *testing.T) {
+	unlisted := func(d sqlclass.Dialect, sql string) []string {
+		var names []string
+		info := sqlclass.ClassifyCalls(d, sql, func(name string) { names = append(names, name) })
+		assert.Equal(t, sqlclass.Classify(d, sql), info, sql)
+		return names
+	}
+	assert.Equal(t, []string{"f", "app.g", `"H"`, `U&"i"`, "pg_catalog.j", "a.b.c.k"},
+		unlisted(sqlclass.PostgreSQL, `SELECT F(lower(a)), App . g(1), "H"(2), U&"i"(3), "lower"(b), pg_catalog.j(1), a.b.c.k(2), coalesce(c)`))
+	assert.Equal(t, []string{"dbo.f", "g"}, unlisted(sqlclass.SQLServer, "SELECT dbo.f(1), LEN(a), [g](2)"))
+	assert.Empty(t, unlisted(sqlclass.PostgreSQL, "SELECT lower(a), nextval('s') FROM t"))
+	for _, sql := range append(statements(t, "unlisted.sql"), statements(t, "read.sql")...) {
+		var want []string
+		for _, name := range calls(sqlclass.PostgreSQL, sql) {
+			if !sqlclass.Harmless(sqlclass.PostgreSQL, name) {
+				want = append(want, name)
+			}
+		}
+		assert.Equal(t, want, unlisted(sqlclass.PostgreSQL, sql), sql)
+	}
+}
+
 func TestHarmless(t *testing.T) {
 	for name, want := range map[string]bool{
 		"lower": true, "pg_catalog.lower": true, "random": true, "pg_total_relation_size": true,

@@ -41,6 +41,7 @@ func FuzzClassify(f *testing.F) {
 		for _, front := range []string{"/* front */ ", "-- front\n", "\n\t ", ";"} {
 			require.Equal(t, info, Classify(d, front+sql), "behind %q", front)
 		}
+		requireBlanksChangeNothing(t, d, sql)
 		require.Equal(t, info.Flags.Has(UnlistedCalls), info.Class == Unknown && info.Flags.Has(UnlistedCalls))
 		Functions(d, sql, func(name string) bool {
 			require.NotEmpty(t, name)
@@ -79,6 +80,9 @@ func checkReadTokens(t *testing.T, d Dialect, sql string) {
 		text := strings.ToLower(sql[tok.start:tok.end])
 		if tok.kind != tokWord && tok.kind != tokPunct {
 			text = "?"
+		}
+		if prev == "" || prev == ";" {
+			require.True(t, tok.kind == tokWord || text == "(" || text == ";", "a statement begins with %s", sql[tok.start:tok.end])
 		}
 		switch text {
 		case "(", "[":

@@ -131,151 +131,138 @@ const (
 	kwTran
 )
 
-// keywordOf looks an unquoted word up, in any case. A word that only one of the
-// dialects knows is guarded by the dialect where it matters.
-func keywordOf(d Dialect, word string) keyword {
-	if len(word) < 2 {
-		return kwNone // an alias, most of the time
-	}
-	first := word[0] | 0x20 - 'a'
-	if first >= 26 {
-		return kwNone
-	}
-	if kw := findWord(sharedIndex, first, word); kw != kwNone || d != SQLServer {
-		return kw
-	}
-	return findWord(transactIndex, first, word)
-}
-
 type wordEntry struct {
 	word string
 	kw   keyword
 }
 
-// wordIndex finds keywords by first letter and length. The bits of lengths answer
-// for most words, which are none, from memory that is at hand.
-type wordIndex struct {
-	lengths [26]uint32
-	entries [26][longestWord + 1][]wordEntry
+// keywordOf looks an unquoted word up, in any case. A word that only one of the
+// dialects knows is guarded by the dialect where it matters.
+func keywordOf(d Dialect, word string) keyword {
+	return keywordBy(d, keyOf(word), word)
 }
 
-const longestWord = len("readcommittedlock")
-
-func findWord(index *wordIndex, first byte, word string) keyword {
-	n := len(word)
-	if n > longestWord || index.lengths[first]>>n&1 == 0 {
-		return kwNone
-	}
-	entries := index.entries[first][n]
-	for i := range entries {
-		if e := &entries[i]; word[1]|0x20 == e.word[1] && equalFold(word, e.word) {
+// keywordBy is keywordOf for a word whose key is known.
+func keywordBy(d Dialect, key wordKey, word string) keyword {
+	for i := key.hash(len(word)); ; i++ {
+		e := &keywordTable[i%keywordPlaces]
+		switch {
+		case e.kw == kwNone:
+			return kwNone
+		case e.key != key, len(word) != int(e.length):
+		case e.length > keyLength && !equalFold(word, longKeywords[e.long]):
+		case e.transact && d != SQLServer:
+			return kwNone
+		default:
 			return e.kw
 		}
 	}
-	return kwNone
 }
 
-func indexOf(words *[26][]wordEntry) *wordIndex {
-	var index wordIndex
-	for first, list := range words {
-		for _, e := range list {
-			n := len(e.word)
-			index.lengths[first] |= 1 << n
-			index.entries[first][n] = append(index.entries[first][n], e)
+// mayBeKeyword answers for most words, which are none.
+func mayBeKeyword(key wordKey, length int) bool {
+	return keywordTable[key.hash(length)%keywordPlaces].kw != kwNone
+}
+
+// keywordPlaces is a power of two, and so many that most words that are no keywords
+// come upon an empty place at once.
+const keywordPlaces = 1 << 9
+
+type keywordEntry struct {
+	key      wordKey
+	kw       keyword
+	length   uint8
+	long     uint8 // where the word stands in longKeywords, if its key is not all of it
+	transact bool
+}
+
+var keywordTable, longKeywords = tableOf(sharedWords, transactWords)
+
+// tableOf puts each word at the first empty place from its own on.
+func tableOf(shared, transact []wordEntry) (table [keywordPlaces]keywordEntry, long []string) {
+	for n, words := range [][]wordEntry{shared, transact} {
+		for _, w := range words {
+			e := keywordEntry{key: keyOf(w.word), kw: w.kw, length: uint8(len(w.word)), transact: n == 1}
+			if len(w.word) > keyLength {
+				e.long = uint8(len(long))
+				long = append(long, w.word)
+			}
+			i := e.key.hash(len(w.word))
+			for table[i%keywordPlaces].kw != kwNone {
+				i++
+			}
+			table[i%keywordPlaces] = e
 		}
 	}
-	return &index
+	return table, long
 }
 
-var sharedIndex, transactIndex = indexOf(&sharedWords), indexOf(&transactWords)
-
-// sharedWords by first letter.
-var sharedWords = [26][]wordEntry{
-	0: {{"abort", kwAbort}, {"all", kwAll}, {"alter", kwAlter}, {"analyse", kwAnalyze},
-		{"analyze", kwAnalyze}, {"and", kwAnd}, {"as", kwAs},
-	},
-	'b' - 'a': {{"begin", kwBegin}, {"bit", kwCharacter}, {"by", kwBy}},
-	'c' - 'a': {{"call", kwCall}, {"case", kwCase}, {"char", kwCharacter}, {"character", kwCharacter},
-		{"characteristics", kwCharacteristics}, {"checkpoint", kwCheckpoint}, {"close", kwClose},
-		{"cluster", kwCluster}, {"comment", kwComment}, {"commit", kwCommit}, {"copy", kwCopy},
-		{"create", kwCreate}, {"cross", kwJoinSide}, {"cube", kwCube}, {"cycle", kwCycle},
-	},
-	'd' - 'a': {{"deallocate", kwDeallocate}, {"declare", kwDeclare}, {"delete", kwDelete},
-		{"discard", kwDiscard}, {"distinct", kwDistinct}, {"do", kwDo}, {"drop", kwDrop},
-	},
-	'e' - 'a': {{"else", kwElse}, {"end", kwEnd}, {"except", kwExcept}, {"execute", kwExecute},
-		{"explain", kwExplain},
-	},
-	'f' - 'a': {{"fetch", kwFetch}, {"first", kwFirst}, {"for", kwFor}, {"from", kwFrom}, {"full", kwJoinSide}},
-	'g' - 'a': {{"grant", kwGrant}, {"group", kwGroup}, {"grouping", kwGrouping}},
-	'h' - 'a': {{"having", kwHaving}},
-	'i' - 'a': {{"ilike", kwIlike}, {"import", kwImport}, {"inner", kwJoinSide}, {"insert", kwInsert},
-		{"intersect", kwIntersect}, {"into", kwInto},
-	},
-	'j' - 'a': {{"join", kwJoin}},
-	'k' - 'a': {{"key", kwKey}},
-	'l' - 'a': {{"left", kwJoinSide}, {"like", kwLike}, {"limit", kwLimit}, {"listen", kwListen},
-		{"load", kwLoad}, {"local", kwLocal}, {"lock", kwLock},
-	},
-	'm' - 'a': {{"materialized", kwMaterialized}, {"merge", kwMerge}, {"move", kwMove}},
-	'n' - 'a': {{"natural", kwJoinSide}, {"nchar", kwCharacter}, {"next", kwNext}, {"no", kwNo},
-		{"not", kwNot}, {"notify", kwNotify},
-	},
-	'o' - 'a': {{"offset", kwOffset}, {"on", kwOn}, {"operator", kwOperator}, {"or", kwOr}, {"order", kwOrder},
-		{"ordinality", kwOrdinality}, {"outer", kwJoinSide},
-	},
-	'p' - 'a': {{"partition", kwPartition}, {"prepare", kwPrepare}, {"prepared", kwPrepared}},
-	'r' - 'a': {{"reassign", kwReassign}, {"recursive", kwRecursive}, {"refresh", kwRefresh},
-		{"reindex", kwReindex}, {"release", kwRelease}, {"reset", kwReset}, {"revoke", kwRevoke},
-		{"right", kwJoinSide}, {"rollback", kwRollback}, {"rollup", kwRollup},
-	},
-	's' - 'a': {{"save", kwSave}, {"savepoint", kwSavepoint}, {"search", kwSearch}, {"security", kwSecurity},
-		{"select", kwSelect}, {"session", kwSession}, {"set", kwSet}, {"sets", kwSets}, {"share", kwShare},
-		{"show", kwShow}, {"start", kwStart},
-	},
-	't' - 'a': {{"table", kwTable}, {"tablesample", kwTablesample}, {"temp", kwTemp}, {"temporary", kwTemp},
-		{"then", kwThen}, {"time", kwTime}, {"to", kwTo}, {"transaction", kwTransaction},
-		{"truncate", kwTruncate},
-	},
-	'u' - 'a': {{"union", kwUnion}, {"unlisten", kwUnlisten}, {"update", kwUpdate}, {"use", kwUse}},
-	'v' - 'a': {{"vacuum", kwVacuum}, {"value", kwValue}, {"values", kwValues}, {"varying", kwVarying},
-		{"verbose", kwVerbose},
-	},
-	'w' - 'a': {{"when", kwWhen}, {"where", kwWhere}, {"window", kwWindow}, {"with", kwWith},
-		{"within", kwWithin}, {"work", kwWork},
-	},
-	'z' - 'a': {{"zone", kwZone}},
+// sharedWords are keywords to both dialects, or to PostgreSQL alone.
+var sharedWords = []wordEntry{
+	{"abort", kwAbort}, {"all", kwAll}, {"alter", kwAlter}, {"analyse", kwAnalyze}, {"analyze", kwAnalyze},
+	{"and", kwAnd}, {"as", kwAs},
+	{"begin", kwBegin}, {"bit", kwCharacter}, {"by", kwBy},
+	{"call", kwCall}, {"case", kwCase}, {"char", kwCharacter}, {"character", kwCharacter},
+	{"characteristics", kwCharacteristics}, {"checkpoint", kwCheckpoint}, {"close", kwClose},
+	{"cluster", kwCluster}, {"comment", kwComment}, {"commit", kwCommit}, {"copy", kwCopy}, {"create", kwCreate},
+	{"cross", kwJoinSide}, {"cube", kwCube}, {"cycle", kwCycle},
+	{"deallocate", kwDeallocate}, {"declare", kwDeclare}, {"delete", kwDelete}, {"discard", kwDiscard},
+	{"distinct", kwDistinct}, {"do", kwDo}, {"drop", kwDrop},
+	{"else", kwElse}, {"end", kwEnd}, {"except", kwExcept}, {"execute", kwExecute}, {"explain", kwExplain},
+	{"fetch", kwFetch}, {"first", kwFirst}, {"for", kwFor}, {"from", kwFrom}, {"full", kwJoinSide},
+	{"grant", kwGrant}, {"group", kwGroup}, {"grouping", kwGrouping},
+	{"having", kwHaving},
+	{"ilike", kwIlike}, {"import", kwImport}, {"inner", kwJoinSide}, {"insert", kwInsert},
+	{"intersect", kwIntersect}, {"into", kwInto},
+	{"join", kwJoin},
+	{"key", kwKey},
+	{"left", kwJoinSide}, {"like", kwLike}, {"limit", kwLimit}, {"listen", kwListen}, {"load", kwLoad},
+	{"local", kwLocal}, {"lock", kwLock},
+	{"materialized", kwMaterialized}, {"merge", kwMerge}, {"move", kwMove},
+	{"natural", kwJoinSide}, {"nchar", kwCharacter}, {"next", kwNext}, {"no", kwNo}, {"not", kwNot},
+	{"notify", kwNotify},
+	{"offset", kwOffset}, {"on", kwOn}, {"operator", kwOperator}, {"or", kwOr}, {"order", kwOrder},
+	{"ordinality", kwOrdinality}, {"outer", kwJoinSide},
+	{"partition", kwPartition}, {"prepare", kwPrepare}, {"prepared", kwPrepared},
+	{"reassign", kwReassign}, {"recursive", kwRecursive}, {"refresh", kwRefresh}, {"reindex", kwReindex},
+	{"release", kwRelease}, {"reset", kwReset}, {"revoke", kwRevoke}, {"right", kwJoinSide},
+	{"rollback", kwRollback}, {"rollup", kwRollup},
+	{"save", kwSave}, {"savepoint", kwSavepoint}, {"search", kwSearch}, {"security", kwSecurity},
+	{"select", kwSelect}, {"session", kwSession}, {"set", kwSet}, {"sets", kwSets}, {"share", kwShare},
+	{"show", kwShow}, {"start", kwStart},
+	{"table", kwTable}, {"tablesample", kwTablesample}, {"temp", kwTemp}, {"temporary", kwTemp}, {"then", kwThen},
+	{"time", kwTime}, {"to", kwTo}, {"transaction", kwTransaction}, {"truncate", kwTruncate},
+	{"union", kwUnion}, {"unlisten", kwUnlisten}, {"update", kwUpdate}, {"use", kwUse},
+	{"vacuum", kwVacuum}, {"value", kwValue}, {"values", kwValues}, {"varying", kwVarying}, {"verbose", kwVerbose},
+	{"when", kwWhen}, {"where", kwWhere}, {"window", kwWindow}, {"with", kwWith}, {"within", kwWithin},
+	{"work", kwWork},
+	{"zone", kwZone},
 }
 
 // transactWords are keywords to SQL Server alone.
-var transactWords = [26][]wordEntry{
-	0:         {{"add", kwStartsAnother}, {"apply", kwApply}},
-	'b' - 'a': {{"backup", kwStartsAnother}, {"break", kwStartsAnother}, {"bulk", kwBulk}},
-	'c' - 'a': {{"continue", kwStartsAnother}},
-	'd' - 'a': {{"dbcc", kwDBCC}, {"deny", kwStartsAnother}, {"disable", kwStartsAnother},
-		{"dump", kwStartsAnother},
-	},
-	'e' - 'a': {{"enable", kwStartsAnother}, {"exec", kwExec}},
-	'g' - 'a': {{"go", kwStartsAnother}, {"goto", kwStartsAnother}},
-	'h' - 'a': {{"holdlock", kwLockHint}},
-	'i' - 'a': {{"if", kwStartsAnother}},
-	'k' - 'a': {{"kill", kwStartsAnother}},
-	'l' - 'a': {{"lineno", kwStartsAnother}},
-	'n' - 'a': {{"nolock", kwSnapshotHint}},
-	'o' - 'a': {{"open", kwStartsAnother}, {"output", kwStartsAnother}},
-	'p' - 'a': {{"paglock", kwLockHint}, {"print", kwStartsAnother}},
-	'r' - 'a': {{"raiserror", kwStartsAnother}, {"readcommittedlock", kwLockHint}, {"readpast", kwLockHint},
-		{"readtext", kwStartsAnother}, {"readuncommitted", kwSnapshotHint}, {"receive", kwStartsAnother},
-		{"reconfigure", kwStartsAnother}, {"repeatableread", kwLockHint}, {"restore", kwStartsAnother},
-		{"return", kwStartsAnother}, {"revert", kwStartsAnother},
-	},
-	's' - 'a': {{"send", kwStartsAnother}, {"serializable", kwLockHint}, {"setuser", kwStartsAnother},
-		{"shutdown", kwStartsAnother}, {"statistics", kwStartsAnother},
-	},
-	't' - 'a': {{"tablock", kwLockHint}, {"tablockx", kwLockHint}, {"throw", kwStartsAnother},
-		{"tran", kwTran}, {"trigger", kwStartsAnother},
-	},
-	'u' - 'a': {{"updatetext", kwStartsAnother}, {"updlock", kwLockHint}},
-	'w' - 'a': {{"waitfor", kwStartsAnother}, {"while", kwStartsAnother}, {"writetext", kwStartsAnother}},
-	'x' - 'a': {{"xlock", kwLockHint}},
+var transactWords = []wordEntry{
+	{"add", kwStartsAnother}, {"apply", kwApply},
+	{"backup", kwStartsAnother}, {"break", kwStartsAnother}, {"bulk", kwBulk},
+	{"continue", kwStartsAnother},
+	{"dbcc", kwDBCC}, {"deny", kwStartsAnother}, {"disable", kwStartsAnother}, {"dump", kwStartsAnother},
+	{"enable", kwStartsAnother}, {"exec", kwExec},
+	{"go", kwStartsAnother}, {"goto", kwStartsAnother},
+	{"holdlock", kwLockHint},
+	{"if", kwStartsAnother},
+	{"kill", kwStartsAnother},
+	{"lineno", kwStartsAnother},
+	{"nolock", kwSnapshotHint},
+	{"open", kwStartsAnother}, {"output", kwStartsAnother},
+	{"paglock", kwLockHint}, {"print", kwStartsAnother},
+	{"raiserror", kwStartsAnother}, {"readcommittedlock", kwLockHint}, {"readpast", kwLockHint},
+	{"readtext", kwStartsAnother}, {"readuncommitted", kwSnapshotHint}, {"receive", kwStartsAnother},
+	{"reconfigure", kwStartsAnother}, {"repeatableread", kwLockHint}, {"restore", kwStartsAnother},
+	{"return", kwStartsAnother}, {"revert", kwStartsAnother},
+	{"send", kwStartsAnother}, {"serializable", kwLockHint}, {"setuser", kwStartsAnother},
+	{"shutdown", kwStartsAnother}, {"statistics", kwStartsAnother},
+	{"tablock", kwLockHint}, {"tablockx", kwLockHint}, {"throw", kwStartsAnother}, {"tran", kwTran},
+	{"trigger", kwStartsAnother},
+	{"updatetext", kwStartsAnother}, {"updlock", kwLockHint},
+	{"waitfor", kwStartsAnother}, {"while", kwStartsAnother}, {"writetext", kwStartsAnother},
+	{"xlock", kwLockHint},
 }

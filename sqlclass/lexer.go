@@ -47,6 +47,7 @@ type lexer struct {
 	sql     string
 	pos     int
 	dialect Dialect
+	key     wordKey // of the last token, if it is a word
 	// afterEscape remembers that the last token was an E'' literal. A literal
 	// that follows on the next line continues it and has its escapes too.
 	afterEscape bool
@@ -56,16 +57,22 @@ type lexer struct {
 	escapes, ambiguous, refused bool
 }
 
-// Character groups, looked up once per byte.
+// Character groups, looked up once for each token.
 const (
 	chOther  = iota // not part of SQL outside of quotes
+	chBlank         // what PostgreSQL takes for white space, and no more
 	chLetter        // starts a word; all bytes above 0x7f are letters to PostgreSQL
 	chDigit
+	chDouble  // "
+	chSingle  // a token by itself: ( ) ] , ;
+	chDot     // .
+	chColon   // :
+	chBracket // [
 	chOp
-	chPunct
+	chSlash  // - and /, which may begin a comment
+	chSigil  // @ and #
 	chQuote  // '
-	chDouble // "
-	chDollar
+	chDollar // $
 )
 
 var charGroup = func() (t [256]uint8) {
@@ -74,12 +81,18 @@ var charGroup = func() (t [256]uint8) {
 			t[chars[i]] = group
 		}
 	}
+	set(chBlank, " \t\n\r\f")
 	set(chLetter, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 	set(chDigit, "0123456789")
-	set(chOp, "~!@#^&|`?+-*/%<>=")
-	set(chPunct, "()[],;.:")
-	set(chQuote, "'")
 	set(chDouble, `"`)
+	set(chSingle, "()],;")
+	set(chDot, ".")
+	set(chColon, ":")
+	set(chBracket, "[")
+	set(chOp, "~!^&|`?+*%<>=")
+	set(chSlash, "-/")
+	set(chSigil, "@#")
+	set(chQuote, "'")
 	set(chDollar, "$")
 	for c := 0x80; c <= 0xff; c++ {
 		t[c] = chLetter
@@ -87,65 +100,139 @@ var charGroup = func() (t [256]uint8) {
 	return t
 }()
 
-// mayBeSkipped are the bytes that white space and comments begin with.
-var mayBeSkipped = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, '\f': true, '-': true, '/': true}
-
-var oneBlank = [256]uint8{' ': 1}
-
-// wordByte are the bytes that go on with a word.
-var wordByte = func() (t [256]bool) {
+// folded maps the bytes that go on with a word to their lower case, all others to 0.
+// Like the server it folds ASCII letters alone.
+var folded = func() (t [256]byte) {
 	for c, group := range charGroup {
-		t[c] = group == chLetter || group == chDigit || group == chDollar
+		switch {
+		case 'A' <= c && c <= 'Z':
+			t[c] = byte(c) | 0x20
+		case group == chLetter, group == chDigit, group == chDollar:
+			t[c] = byte(c)
+		}
 	}
 	return t
 }()
+
+// mayFollowDigits are the bytes with which a number may go on, or that make it doubtful
+// where it ends.
+var mayFollowDigits = func() (t [256]bool) {
+	for c := range t {
+		t[c] = folded[c] != 0 || c == '.' || c == '\'' || c == '"'
+	}
+	return t
+}()
+
+func inWord(c byte) bool { return folded[c] != 0 }
 
 // next returns the next token. After tokBad or tokEOF it must not be called again.
 func (l *lexer) next() token {
 	afterEscape := l.afterEscape
 	l.afterEscape = false
-	start := l.pos
-	if start < len(l.sql) {
-		// Whether one blank comes is a toss-up, so no branch is spent on it.
-		start += int(oneBlank[l.sql[start]])
+	l.key = 0
+	s, i := l.sql, l.pos
+	if i < len(s) && s[i] == ' ' {
+		i++
 	}
-	if start < len(l.sql) && mayBeSkipped[l.sql[start]] {
-		l.pos = start
-		if !l.skipBlanks() {
+	for i < len(s) {
+		c := s[i]
+		switch charGroup[c] {
+		case chBlank:
+			i++
+			continue
+		case chLetter:
+			start, key := i, wordKey(0)
+			for i < len(s) && folded[s[i]] != 0 {
+				key = key.and(folded[s[i]])
+				i++
+			}
+			l.pos, l.key = i, key
+			if l.dialect == SQLServer || i-start == 1 && i < len(s) && (s[i] == '\'' || s[i] == '&') {
+				return l.word(start)
+			}
+			return newToken(tokWord, start, i)
+		case chDigit:
+			end := i + 1
+			for end < len(s) && charGroup[s[end]] == chDigit {
+				end++
+			}
+			if end < len(s) && mayFollowDigits[s[end]] {
+				return l.number(i)
+			}
+			l.pos = end
+			return newToken(tokNumber, i, end)
+		case chDouble:
+			end := i + 1
+			for end < len(s) && s[end] != '"' {
+				end++
+			}
+			if end == i+1 || end+1 >= len(s) || s[end+1] == '"' {
+				return l.delimited(i, i, '"', tokQuoted)
+			}
+			l.pos = end + 1
+			return newToken(tokQuoted, i, end+1)
+		case chSingle:
+			return l.single(tokPunct, c, i)
+		case chDot:
+			if i+1 < len(s) && charGroup[s[i+1]] == chDigit {
+				return l.number(i)
+			}
+			return l.single(tokPunct, c, i)
+		case chColon:
+			if i+1 < len(s) && s[i+1] == ':' {
+				l.pos = i + 2
+				return newToken(tokCast, i, l.pos)
+			}
+			return l.single(tokPunct, c, i)
+		case chBracket:
+			if l.dialect == SQLServer {
+				return l.delimited(i, i, ']', tokQuoted)
+			}
+			return l.single(tokPunct, c, i)
+		case chSlash:
+			if opensComment(s[i:]) {
+				return l.afterComments(i, afterEscape)
+			}
+			return l.single(tokOp, c, i)
+		case chSigil:
+			if l.dialect == SQLServer {
+				return l.sigil(i, c)
+			}
+			return l.single(tokOp, c, i)
+		case chOp:
+			return l.single(tokOp, c, i)
+		case chQuote:
+			return l.plainString(i, i, afterEscape)
+		case chDollar:
+			return l.dollar(i)
+		}
+		l.refused = l.refused || c == '\\'
+		return l.bad(i)
+	}
+	return newToken(tokEOF, i, i)
+}
+
+func (l *lexer) single(kind tokenKind, c byte, start int) token {
+	l.pos = start + 1
+	return newCharToken(kind, c, start, start+1)
+}
+
+// afterComments returns the token behind the comments of which the first begins at start.
+func (l *lexer) afterComments(start int, afterEscape bool) token {
+	for l.pos = start; opensComment(l.sql[l.pos:]); {
+		if !l.skipComment() {
 			return newToken(tokBad, l.pos, len(l.sql))
 		}
-		start = l.pos
-	}
-	if start >= len(l.sql) {
-		return newToken(tokEOF, start, start)
-	}
-	c := l.sql[start]
-	switch charGroup[c] {
-	case chLetter:
-		return l.word(start)
-	case chPunct:
-		if c == ',' || c == '(' || c == ')' {
-			l.pos = start + 1
-			return newCharToken(tokPunct, c, start, l.pos)
+		for l.pos < len(l.sql) && charGroup[l.sql[l.pos]] == chBlank {
+			l.pos++
 		}
-		return l.punct(start, c)
-	case chOp:
-		if l.dialect == SQLServer && (c == '@' || c == '#') {
-			return l.sigil(start, c)
-		}
-		l.pos = start + 1
-		return newCharToken(tokOp, c, start, l.pos)
-	case chQuote:
-		return l.plainString(start, start, afterEscape)
-	case chDigit:
-		return l.number(start)
-	case chDouble:
-		return l.delimited(start, start, '"', tokQuoted)
-	case chDollar:
-		return l.dollar(start)
 	}
-	l.refused = l.refused || c == '\\'
-	return l.bad(start)
+	l.afterEscape = afterEscape
+	return l.next()
+}
+
+func opensComment(s string) bool {
+	return len(s) > 1 && (s[0] == '-' && s[1] == '-' || s[0] == '/' && s[1] == '*')
 }
 
 func (l *lexer) bad(start int) token {
@@ -159,59 +246,26 @@ func (l *lexer) peek() token {
 	return ahead.next()
 }
 
-// skipBlanks moves past white space and comments. It reports false for a
-// comment that does not end.
-func (l *lexer) skipBlanks() bool {
-	s, i := l.sql, l.pos
-	for i < len(s) {
-		switch s[i] {
-		case ' ', '\t', '\n', '\r', '\f': // what PostgreSQL takes for white space, and no more
-			i++
-			continue
-		case '-', '/':
-			if i+1 < len(s) && (s[i] == '-' && s[i+1] == '-' || s[i] == '/' && s[i+1] == '*') {
-				l.pos = i
-				if !l.skipComment() {
-					return false
-				}
-				i = l.pos
-				continue
-			}
-		}
-		break
-	}
-	l.pos = i
-	return true
-}
-
-func (l *lexer) punct(start int, c byte) token {
-	switch c {
-	case '[':
-		if l.dialect == SQLServer {
-			return l.delimited(start, start, ']', tokQuoted)
-		}
-	case '.':
-		if start+1 < len(l.sql) && charGroup[l.sql[start+1]] == chDigit {
-			return l.number(start)
-		}
-	case ':':
-		if start+1 < len(l.sql) && l.sql[start+1] == ':' {
-			l.pos = start + 2
-			return newToken(tokCast, start, l.pos)
-		}
-	}
-	l.pos = start + 1
-	return newCharToken(tokPunct, c, start, l.pos)
-}
-
-// word reads an identifier, a keyword or the letters in front of a literal.
-func (l *lexer) word(start int) token {
-	s, i := l.sql, start
-	for i < len(s) && wordByte[s[i]] {
+// mayFollow reports whether the next token may be a word that begins with one of two
+// letters. It is quicker than peek, for what is seldom so.
+func (l *lexer) mayFollow(a, b byte) bool {
+	i := l.pos
+	for i < len(l.sql) && charGroup[l.sql[i]] == chBlank {
 		i++
 	}
+	if i == len(l.sql) {
+		return false
+	}
+	c := folded[l.sql[i]]
+	return c == a || c == b || charGroup[l.sql[i]] == chSlash // a comment, and a word behind it
+}
+
+// word goes on where next has read an identifier or a keyword from start to pos that may
+// be longer, or the letters in front of a literal.
+func (l *lexer) word(start int) token {
+	s, i := l.sql, l.pos
 	if l.dialect == SQLServer {
-		for i < len(s) && (wordByte[s[i]] || s[i] == '@' || s[i] == '#') {
+		for i < len(s) && (inWord(s[i]) || s[i] == '@' || s[i] == '#') {
 			i++
 		}
 		if !onlyLetters(s[start:i]) {
@@ -219,8 +273,8 @@ func (l *lexer) word(start int) token {
 			// looks like one word may be two statements.
 			return l.bad(start)
 		}
+		l.pos = i
 	}
-	l.pos = i
 	if i-start == 1 && i < len(s) {
 		if t, ok := l.prefixed(start, i); ok {
 			return t
@@ -270,7 +324,7 @@ func (l *lexer) sigil(start int, c byte) token {
 		i++
 	}
 	begin := i
-	for i < len(l.sql) && (wordByte[l.sql[i]] || l.sql[i] == '@' || l.sql[i] == '#') {
+	for i < len(l.sql) && (inWord(l.sql[i]) || l.sql[i] == '@' || l.sql[i] == '#') {
 		if l.sql[i] >= utf8.RuneSelf {
 			return l.bad(start)
 		}

@@ -48,6 +48,13 @@ func (l *lexer) skipComment() bool {
 // the text is read a second time, see classifyBoth.
 func (l *lexer) plainString(start, open int, continuesEscape bool) token {
 	s, i := l.sql, open+1
+	for i < len(s) && s[i] != '\'' && s[i] != '\\' {
+		i++
+	}
+	if i+1 < len(s) && s[i] == '\'' && s[i+1] != '\'' {
+		l.pos, l.afterEscape = i+1, continuesEscape
+		return newToken(tokString, start, l.pos)
+	}
 	slashes, anySlash := 0, false
 	for i < len(s) {
 		switch s[i] {
@@ -150,13 +157,13 @@ func (l *lexer) dollar(start int) token {
 		if l.dialect == SQLServer {
 			return l.number(start + 1)
 		}
-		if i < len(s) && wordByte[s[i]] {
+		if i < len(s) && inWord(s[i]) {
 			return l.bad(start) // $1abc: one token or two, depending on the version
 		}
 		l.pos = i
 		return newToken(tokParam, start, i)
 	}
-	for i < len(s) && wordByte[s[i]] && s[i] != '$' {
+	for i < len(s) && inWord(s[i]) && s[i] != '$' {
 		i++
 	}
 	if l.dialect == SQLServer {
@@ -212,7 +219,7 @@ func (l *lexer) number(start int) token {
 			}
 		}
 	}
-	if i < len(s) && (wordByte[s[i]] || s[i] == '\'' || s[i] == '"') {
+	if i < len(s) && (inWord(s[i]) || s[i] == '\'' || s[i] == '"') {
 		return l.bad(start)
 	}
 	l.pos = i

@@ -16,7 +16,7 @@ var tables = map[string]*nameTable{
 	"transactKeywords": &transactKeywords, "transactVariables": &transactVariables,
 }
 
-// TestNameTables checks what the binary search relies on: equal widths, order.
+// TestNameTables checks what the index relies on: equal widths, bytes of words alone.
 func TestNameTables(t *testing.T) {
 	for title, table := range tables {
 		total := 0
@@ -27,16 +27,54 @@ func TestNameTables(t *testing.T) {
 			require.Len(t, slices.Compact(slices.Clone(names)), len(names), "%s has a name twice", title)
 			for _, name := range names {
 				require.Len(t, name, n, title)
-				require.True(t, table.has([]byte(name)), "%s: %s", title, name)
-				require.False(t, table.has([]byte(name+"~")), "%s: %s~", title, name)
-				require.False(t, table.has([]byte("~"+name[1:])), "%s: ~%s", title, name[1:])
+				for _, c := range []byte(name) {
+					require.Equal(t, c, folded[c], "%s: %s", title, name)
+				}
 			}
 			total += len(names)
 		}
 		assert.Positive(t, total, title)
-		assert.False(t, table.has(nil))
-		assert.False(t, table.has(make([]byte, 1000)))
 	}
+}
+
+// TestNameIndex checks that a name is found on its lists and on no other one, in any
+// case, and that one that is much like it is not found.
+func TestNameIndex(t *testing.T) {
+	for title, x := range map[string]*nameIndex{"PostgreSQL": postgresNames, "SQL Server": transactNames} {
+		want := map[string]nameKinds{}
+		for _, l := range x.lists {
+			for _, all := range l.names {
+				for _, name := range strings.Fields(all) {
+					want[name] |= l.kinds
+				}
+			}
+		}
+		assert.Len(t, x.entries, len(want), title)
+		assert.Less(t, 2*len(want), len(x.places), title)
+		looked, most := 0, 0
+		for name, kinds := range want {
+			upper := strings.ToUpper(name)
+			require.Equal(t, kinds, x.of(keyOf(name), name), "%s: %s", title, name)
+			require.Equal(t, kinds, x.of(keyOf(upper), upper), "%s: %s", title, name)
+			for _, other := range []string{
+				name + "x", "x" + name, name[1:], name[:len(name)-1], name[1:] + "x", "x" + name[1:], "x" + name[:len(name)-1],
+				name + "~", "~" + name, "~" + name[1:], name[:len(name)-1] + "~", "\x00" + name, strings.Repeat(name, 300),
+			} {
+				require.Equal(t, want[other], x.of(keyOf(other), other), "%s: %s", title, other)
+			}
+			n := placesLookedAt(x, name)
+			looked, most = looked+n, max(most, n)
+		}
+		assert.Less(t, looked, 2*len(want), title)
+		assert.Less(t, most, 20, title)
+		assert.Zero(t, x.of(0, ""), title)
+		assert.Zero(t, x.of(0, "#"), title)
+	}
+}
+
+func placesLookedAt(x *nameIndex, name string) int {
+	place, _ := x.find(keyOf(name), name)
+	return int((place-keyOf(name).hash(len(name)))%uint64(len(x.places))) + 1
 }
 
 // TestFunctionListsAreDisjoint: a function that is harmless and refused at once
@@ -69,12 +107,17 @@ func TestFunctionListsAreDisjoint(t *testing.T) {
 // TestKeywordTables checks that each word is found, in any case, and where the
 // tables expect it.
 func TestKeywordTables(t *testing.T) {
-	for _, table := range [][26][]wordEntry{sharedWords, transactWords} {
-		for letter, entries := range table {
-			for _, e := range entries {
-				require.Equal(t, byte(letter)+'a', e.word[0], e.word)
-				require.Equal(t, e.kw, keywordOf(SQLServer, strings.ToUpper(e.word)), e.word)
-			}
+	known := map[string]keyword{}
+	for _, words := range [][]wordEntry{sharedWords, transactWords} {
+		for _, e := range words {
+			require.Equal(t, kwNone, known[e.word], e.word)
+			known[e.word] = e.kw
+		}
+	}
+	for word, kw := range known {
+		require.Equal(t, kw, keywordOf(SQLServer, strings.ToUpper(word)), word)
+		for _, other := range []string{word, "x" + word, word + "x", word[1:] + "x", "x" + word[1:], "é" + word[1:], word + "\x00", `"` + word} {
+			require.Equal(t, known[other], keywordOf(SQLServer, other), other)
 		}
 	}
 	assert.Equal(t, kwNone, keywordOf(PostgreSQL, "updlock"))
@@ -84,11 +127,18 @@ func TestKeywordTables(t *testing.T) {
 	}
 }
 
+// TestKeyOfAnotherWord: what is a word to SQL Server and none to the look-up of keywords
+// must not be looked up by the word before it.
+func TestKeyOfAnotherWord(t *testing.T) {
+	assert.Equal(t, Read, Classify(SQLServer, "SELECT t.into, $rid FROM t").Class)
+	assert.Equal(t, Read, Classify(SQLServer, "SELECT t.exec, $rid FROM t").Class)
+}
+
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "_": false, "_commit": false, "synchronous_": false, "synchronous commit": false,
-		"a_b synchronous_commits": true, "SYNCHRONOUS_COMMIT": true, "x.synchronous_commit = off": true,
+		"a_b synchronous_commits": true, "SYNCHRONOUS_COMMIT": true, "pg_setting": false, "_pg_settings": true, "Pg_Settings": true, "x.synchronous_commit = off": true,
 	} {
-		assert.Equal(t, want, mentions(text, "synchronous", "_commit"), text)
+		assert.Equal(t, want, mentions(text, asyncSettings), text)
 	}
 }

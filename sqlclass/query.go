@@ -1,18 +1,9 @@
 package sqlclass
 
-// resolveWord finds out whether a word can be a keyword where it stands. After a
-// dot no word is one. After AS PostgreSQL takes every word for a label, except
+// label handles a word behind AS. PostgreSQL takes every word there for a label, except
 // for the two that belong to WITH queries.
-func (s *scan) resolveWord(m *mark) {
-	if s.prev().isPunct('.') {
-		m.ident = true
-		return
-	}
-	m.kw = keywordOf(s.lex.dialect, s.lex.sql[m.start:m.end])
-	if s.prev().kw != kwAs || s.lex.dialect == SQLServer {
-		return
-	}
-	if m.kw != kwNot && m.kw != kwMaterialized && s.st.query {
+func (s *scan) label(m *mark) {
+	if s.st.query && s.lex.dialect == PostgreSQL && m.kw != kwNot && m.kw != kwMaterialized {
 		m.kw = kwNone
 		m.ident = true
 	}

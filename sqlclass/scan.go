@@ -15,8 +15,11 @@ type scan struct {
 	broken        bool // not lexable, not balanced or nested too deeply
 	hiddenSetting bool // a setting is changed whose name the text does not show
 
-	visit   func(name string) bool // nil when only the class is asked for
-	stopped bool
+	// Where the name of a function begins and ends: of every call, until visit returns
+	// false, and of those on no list. Both may be nil. They get no text, with which all
+	// that they refer to would go to the heap.
+	visit    func(start, end int) bool
+	unlisted func(start, end int)
 }
 
 // mark is a token with what is known of its role.
@@ -29,7 +32,8 @@ type mark struct {
 	ident bool
 }
 
-func (m *mark) isPunct(c byte) bool { return m.kind == tokPunct && m.char == c }
+// isPunct reports whether m is the character c, which is that of no operator.
+func (m *mark) isPunct(c byte) bool { return m.char == c }
 
 func (m *mark) isName() bool {
 	return m.kind == tokWord || m.kind == tokQuoted || m.kind == tokOpaque
@@ -47,7 +51,8 @@ func (s *scan) prev2() *mark        { return s.at(s.seq - 2) }
 // dottedName is the name that was read last, a or a.b.
 type dottedName struct {
 	parts int
-	first uint32 // number of its first token; the last one is that before (
+	first uint32  // number of its first token; the last one is that before (
+	key   wordKey // of its last part, if that is a word
 }
 
 // before and before2 are the tokens in front of the name.
@@ -121,9 +126,20 @@ func completes(kw keyword, m *mark) bool {
 
 // endStatement folds the statement into the answer and prepares for the next.
 func (s *scan) endStatement() {
+	if s.foldStatement() {
+		s.st = statement{}
+		s.marks = [marksKept]mark{}
+		s.depth = 0
+		s.frames[0] = frame{}
+	}
+}
+
+// foldStatement folds the statement into the answer. It reports false where none was
+// begun.
+func (s *scan) foldStatement() bool {
 	st := &s.st
 	if !st.started && !st.explain {
-		return
+		return false
 	}
 	s.statements++
 	class := st.class()
@@ -146,10 +162,7 @@ func (s *scan) endStatement() {
 		s.info.Class = Write
 	}
 	s.info.Flags |= flags
-	s.st = statement{}
-	s.marks = [marksKept]mark{}
-	s.depth = 0
-	s.frames[0] = frame{}
+	return true
 }
 
 func (st *statement) class() Class {

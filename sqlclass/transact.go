@@ -134,15 +134,14 @@ func (s *scan) parameter(m *mark) {
 	if s.lex.dialect != SQLServer || len(text) < 2 || text[1] != '@' {
 		return
 	}
-	var buf nameBuffer
-	if !transactVariables.has(buf.fold(text[2:])) {
+	if transactNames.of(keyOf(text[2:]), text[2:])&nameVariable == 0 {
 		s.st.other = true
 	}
 }
 
 // transactParen recognises the words of Transact-SQL that stand before a
 // parenthesis without being a function.
-func (s *scan) transactParen(word []byte) (frame, bool) {
+func (s *scan) transactParen(kinds nameKinds) (frame, bool) {
 	b := s.before()
 	switch s.prev().kw {
 	case kwSets:
@@ -150,7 +149,7 @@ func (s *scan) transactParen(word []byte) (frame, bool) {
 	case kwRollup, kwCube:
 		return frame{}, s.top().grouped && (b.kw == kwBy || b.isPunct(',') || b.isPunct('('))
 	}
-	if transactReserved.has(word) {
+	if kinds&nameReserved != 0 {
 		return frame{}, true
 	}
 	if b.kw == kwFrom || b.kw == kwJoin {
@@ -164,14 +163,4 @@ func (s *scan) transactParen(word []byte) (frame, bool) {
 		}
 	}
 	return frame{}, false
-}
-
-func transactCall(word []byte) callKind {
-	switch {
-	case transactHarmless.has(word):
-		return callHarmless
-	case transactRefused.has(word):
-		return callRefused
-	}
-	return callUnlisted
 }

@@ -64,6 +64,7 @@ var verbNames = [verbEnd]string{
 	Listen: "listen", Notify: "notify", Lock: "lock", Cursor: "cursor",
 }
 
+// String returns the name in snake_case: "select", "rollback_to".
 func (v Verb) String() string {
 	if v < verbEnd {
 		return verbNames[v]

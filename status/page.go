@@ -14,7 +14,7 @@ import (
 )
 
 // Page shows the state of one plugin. Make it with [New]; one goroutine looks at the
-// plugin's state, and asks no server, until Close.
+// plugin's state, and asks no server, until Close. It is safe for concurrent use.
 type Page struct {
 	plugin  *readsplit.Plugin
 	opts    Options

@@ -135,8 +135,12 @@ func searchPlaces() []place {
 		add(s.origin, newestFirst(dirs)...)
 	}
 	for _, modules := range nodeModules() {
-		dir := filepath.Join(modules, "@embedded-postgres", npmPlatform(), "native", "bin")
-		places = append(places, place{dir: dir, origin: "npm", npm: true})
+		// One version where npm itself puts it, and any number beside each other.
+		several, _ := filepath.Glob(filepath.Join(modules, ".postgres-*", "node_modules"))
+		for _, m := range append([]string{modules}, several...) {
+			dir := filepath.Join(m, "@embedded-postgres", npmPlatform(), "native", "bin")
+			places = append(places, place{dir: dir, origin: "npm", npm: true})
+		}
 	}
 	return places
 }

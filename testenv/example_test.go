@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"testing"
 
 	"github.com/readsplit/readsplit/testenv"
 )
@@ -51,4 +53,18 @@ func ExampleNew() {
 	// Output:
 	// paused: 0
 	// caught up: 1
+}
+
+// In a test: it ends with the test, and its logs are kept where that failed.
+func ExampleStart() {
+	var t *testing.T // of the test function
+	_ = func() {
+		cluster := testenv.Start(t,
+			testenv.Replicas(3),
+			testenv.Version("15"), // else $READSPLIT_PG, else the newest that is found
+			testenv.Setting("work_mem", "8MB"),
+			testenv.LogTo(os.Stderr),
+		)
+		_ = cluster.Replica(2).DSN()
+	}
 }

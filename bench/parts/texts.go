@@ -50,7 +50,7 @@ func Texts(ctx context.Context, db *sql.DB, m Measure) ([]Text, error) {
 		})
 		t.Judged = m(func(n int) {
 			for range n {
-				c.Judge(t.SQL, sqlclass.Classify(sqlclass.PostgreSQL, t.SQL))
+				c.Classify(t.SQL)
 			}
 		})
 		all[i] = t

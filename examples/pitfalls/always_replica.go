@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 )
 
 var alwaysReplica = pitfall{
@@ -26,14 +27,14 @@ type order struct {
 
 const orders = `CREATE TABLE orders (id bigserial PRIMARY KEY, customer bigint)`
 
-func showAlwaysReplica(ctx context.Context, s *stage) ([]finding, error) {
+func showAlwaysReplica(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const customers = 100
-	if err := s.prepare(ctx, orders); err != nil {
+	if err := s.Prepare(ctx, orders); err != nil {
 		return nil, err
 	}
 	missing := func(db *gorm.DB, from int) (n int, err error) {
 		for c := from; c < from+customers; c++ {
-			db := db.WithContext(customer(ctx))
+			db := db.WithContext(stage.Customer(ctx))
 			if err := db.Create(&order{Customer: c}).Error; err != nil {
 				return 0, err
 			}
@@ -48,15 +49,15 @@ func showAlwaysReplica(ctx context.Context, s *stage) ([]finding, error) {
 		return n, nil
 	}
 
-	naive, err := s.dbresolver(s.cluster.Replicas()...)
+	naive, err := s.DBResolver(s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	routed, _, err := s.split(ctx, nil, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, nil, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.pause(ctx); err != nil {
+	if err := s.Pause(ctx); err != nil {
 		return nil, err
 	}
 	lost, err := missing(naive, 1000)
@@ -69,7 +70,7 @@ func showAlwaysReplica(ctx context.Context, s *stage) ([]finding, error) {
 	}
 	onReplicas := 0
 	for c := 3000; c < 3000+customers; c++ {
-		tx := routed.WithContext(customer(ctx)).Where("customer = ?", c).Find(&[]order{})
+		tx := routed.WithContext(stage.Customer(ctx)).Where("customer = ?", c).Find(&[]order{})
 		if tx.Error != nil {
 			return nil, tx.Error
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"gorm.io/gorm"
+
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 )
 
 var databaseProblem = pitfall{
@@ -16,15 +18,15 @@ var databaseProblem = pitfall{
 	show: showDatabaseProblem,
 }
 
-func showDatabaseProblem(ctx context.Context, s *stage) ([]finding, error) {
+func showDatabaseProblem(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const customers = 30
-	if err := s.prepare(ctx, orders); err != nil {
+	if err := s.Prepare(ctx, orders); err != nil {
 		return nil, err
 	}
 	// shop returns how many statements failed.
 	shop := func(db *gorm.DB, from int) (failed int) {
 		for c := from; c < from+customers; c++ {
-			db := db.WithContext(customer(ctx))
+			db := db.WithContext(stage.Customer(ctx))
 			for range 2 {
 				var list []order
 				if db.Create(&order{Customer: c}).Error != nil || db.Where("customer = ?", c).Find(&list).Error != nil {
@@ -44,23 +46,23 @@ func showDatabaseProblem(ctx context.Context, s *stage) ([]finding, error) {
 		return n, err
 	}
 
-	naive, err := s.dbresolver(s.cluster.Replicas()...)
+	naive, err := s.DBResolver(s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	routed, _, err := s.split(ctx, nil, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, nil, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.pause(ctx); err != nil {
+	if err := s.Pause(ctx); err != nil {
 		return nil, err
 	}
 	failed := shop(naive, 1000)
 	failedToo := shop(routed, 2000)
-	if err := s.resume(ctx); err != nil {
+	if err := s.Resume(ctx); err != nil {
 		return nil, err
 	}
-	past, err := s.open(s.cluster.Primary())
+	past, err := s.Open(s.Cluster.Primary())
 	if err != nil {
 		return nil, err
 	}

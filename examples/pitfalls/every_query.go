@@ -5,6 +5,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/plugin/dbresolver"
+
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 )
 
 var everyQuery = pitfall{
@@ -35,15 +37,15 @@ func points(db *gorm.DB, basket int64) (n int64, err error) {
 	return n, err
 }
 
-func showEveryQuery(ctx context.Context, s *stage) ([]finding, error) {
+func showEveryQuery(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const baskets = 50
-	if err := s.prepare(ctx, `CREATE TABLE baskets (id bigserial PRIMARY KEY); CREATE TABLE lines (basket_id bigint, price bigint)`); err != nil {
+	if err := s.Prepare(ctx, `CREATE TABLE baskets (id bigserial PRIMARY KEY); CREATE TABLE lines (basket_id bigint, price bigint)`); err != nil {
 		return nil, err
 	}
 	// checkout is the code of the page. find is its query, with whatever its author adds.
 	checkout := func(db *gorm.DB, find func(db *gorm.DB) *gorm.DB) (noTotal, noPoints int, err error) {
 		for range baskets {
-			db := db.WithContext(customer(ctx))
+			db := db.WithContext(stage.Customer(ctx))
 			var placed basket
 			err := db.Transaction(func(tx *gorm.DB) error {
 				if err := tx.Create(&placed).Error; err != nil {
@@ -72,15 +74,15 @@ func showEveryQuery(ctx context.Context, s *stage) ([]finding, error) {
 		return noTotal, noPoints, nil
 	}
 
-	naive, err := s.dbresolver(s.cluster.Replicas()...)
+	naive, err := s.DBResolver(s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	routed, _, err := s.split(ctx, nil, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, nil, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.pause(ctx); err != nil {
+	if err := s.Pause(ctx); err != nil {
 		return nil, err
 	}
 	hook, colleague, err := checkout(naive, func(db *gorm.DB) *gorm.DB { return db.Clauses(dbresolver.Write) })

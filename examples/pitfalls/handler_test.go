@@ -23,6 +23,7 @@ import (
 
 	"github.com/readsplit/readsplit"
 	"github.com/readsplit/readsplit/explain/explaintest"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/policy"
 	"github.com/readsplit/readsplit/session/httpsession"
 	"github.com/readsplit/readsplit/testenv"
@@ -191,7 +192,7 @@ func TestListWithoutReadsplit(t *testing.T) {
 	}
 	resolver := dbresolver.Register(cfg)
 	require.NoError(t, db.Use(resolver))
-	t.Cleanup(func() { require.NoError(t, closeResolver(resolver)) })
+	t.Cleanup(func() { require.NoError(t, orderlab.CloseResolver(resolver)) })
 	customer := newBrowser(t, shop(db))
 	for _, r := range cluster.Replicas() {
 		_, err := r.PauseReplay(t.Context())

@@ -5,6 +5,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -25,9 +26,9 @@ var disguises = []string{
 	"SELECT id FROM orders LIMIT 1 FOR UPDATE SKIP LOCKED",
 }
 
-func showHiddenWrite(ctx context.Context, s *stage) ([]finding, error) {
+func showHiddenWrite(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const each, jobs = 10, 5
-	err := s.prepare(ctx, orders+`; CREATE SEQUENCE numbers; INSERT INTO orders (customer) VALUES (1);
+	err := s.Prepare(ctx, orders+`; CREATE SEQUENCE numbers; INSERT INTO orders (customer) VALUES (1);
 		CREATE FUNCTION place_order(bigint) RETURNS bigint LANGUAGE sql AS 'INSERT INTO orders (customer) VALUES ($1) RETURNING id'`)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func showHiddenWrite(ctx context.Context, s *stage) ([]finding, error) {
 		for _, statement := range disguises {
 			for range each {
 				var answer int64
-				if db.WithContext(customer(ctx)).Raw(statement).Scan(&answer).Error != nil || answer == 0 {
+				if db.WithContext(stage.Customer(ctx)).Raw(statement).Scan(&answer).Error != nil || answer == 0 {
 					n++
 				}
 			}
@@ -64,13 +65,13 @@ func showHiddenWrite(ctx context.Context, s *stage) ([]finding, error) {
 		return n, nil
 	}
 
-	replicas := s.cluster.Replicas()
-	naive, err := processes(replicas, func(r *testenv.Server) (*gorm.DB, error) { return s.dbresolver(r) })
+	replicas := s.Cluster.Replicas()
+	naive, err := processes(replicas, func(r *testenv.Server) (*gorm.DB, error) { return s.DBResolver(r) })
 	if err != nil {
 		return nil, err
 	}
 	routed, err := processes(replicas, func(r *testenv.Server) (*gorm.DB, error) {
-		db, _, err := s.split(ctx, nil, r)
+		db, _, err := s.Split(ctx, nil, r)
 		return db, err
 	})
 	if err != nil {

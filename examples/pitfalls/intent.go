@@ -12,6 +12,8 @@ import (
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
+	"github.com/readsplit/readsplit/internal/orderlab"
 	"github.com/readsplit/readsplit/testenv/tdsenv"
 )
 
@@ -34,14 +36,14 @@ type visit struct {
 // letter and says nothing.
 const misspelt = "&ApplicationIntent=readonly"
 
-func showIntent(ctx context.Context, s *stage) ([]finding, error) {
+func showIntent(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const tries = 20
 	group, err := tdsenv.New(ctx, tdsenv.Config{RoutingList: "(('SQL2','SQL3'),'SQL1')"})
 	if err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, group.Close)
-	primary, err := s.openSQLServer(group.Listener().DSN())
+	s.OnEnd(group.Close)
+	primary, err := openSQLServer(s, group.Listener().DSN())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 	name := group.Primary().Name()
 
 	// dbresolver, with a misspelt intent.
-	naive, err := s.openSQLServer(group.Listener().DSN())
+	naive, err := openSQLServer(s, group.Listener().DSN())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 	if err := naive.Use(resolver); err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, func(context.Context) error { return closeResolver(resolver) })
+	s.OnEnd(func(context.Context) error { return orderlab.CloseResolver(resolver) })
 	onPrimary := 0
 	for range tries {
 		var server string
@@ -75,7 +77,7 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 	}
 
 	// By hand, with an address that leads to a primary.
-	reading, err := s.openSQLServer(group.Primary().ReadOnlyDSN())
+	reading, err := openSQLServer(s, group.Primary().ReadOnlyDSN())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 	if err != nil {
 		refused++
 	}
-	routed, err := s.openSQLServer(group.Listener().DSN())
+	routed, err := openSQLServer(s, group.Listener().DSN())
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +106,10 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 	if err := routed.Use(plugin); err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, plugin.Close)
+	s.OnEnd(plugin.Close)
 	asReplica := 0
 	for range tries {
-		tx := routed.WithContext(customer(ctx)).Find(&[]visit{})
+		tx := routed.WithContext(stage.Customer(ctx)).Find(&[]visit{})
 		if tx.Error != nil {
 			return nil, tx.Error
 		}
@@ -124,13 +126,13 @@ func showIntent(ctx context.Context, s *stage) ([]finding, error) {
 }
 
 // openSQLServer opens a pool whose connections obey contexts, which sql.Open's do not.
-func (s *stage) openSQLServer(dsn string) (*gorm.DB, error) {
+func openSQLServer(s *stage.Stage, dsn string) (*gorm.DB, error) {
 	connector, err := mssql.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}
 	pool := sql.OpenDB(connector)
-	s.closers = append(s.closers, func(context.Context) error { return pool.Close() })
+	s.OnEnd(func(context.Context) error { return pool.Close() })
 	db, err := gorm.Open(sqlserver.New(sqlserver.Config{Conn: pool}), &gorm.Config{Logger: logger.Discard})
 	return db, errors.Join(err)
 }

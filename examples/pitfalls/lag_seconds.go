@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 	"github.com/readsplit/readsplit/testenv"
 )
 
@@ -47,27 +48,27 @@ func (r byFormula) read(ctx context.Context) (db *gorm.DB, replica bool, err err
 	return r.primary.WithContext(ctx), false, err
 }
 
-func showLagSeconds(ctx context.Context, s *stage) ([]finding, error) {
-	if err := s.prepare(ctx, orders); err != nil {
+func showLagSeconds(ctx context.Context, s *stage.Stage) ([]finding, error) {
+	if err := s.Prepare(ctx, orders); err != nil {
 		return nil, err
 	}
-	primary, err := s.open(s.cluster.Primary())
+	primary, err := s.Open(s.Cluster.Primary())
 	if err != nil {
 		return nil, err
 	}
-	replica, err := s.open(s.cluster.Replica(0))
+	replica, err := s.Open(s.Cluster.Replica(0))
 	if err != nil {
 		return nil, err
 	}
 	router := byFormula{primary: primary, replica: replica, formula: usualLag, bound: time.Second}
 	var seen []finding
-	for _, show := range []func(context.Context, *stage, byFormula) ([]finding, error){showQuiet, showCutOff, showOwn} {
+	for _, show := range []func(context.Context, *stage.Stage, byFormula) ([]finding, error){showQuiet, showCutOff, showOwn} {
 		f, err := show(ctx, s, router)
 		if err != nil {
 			return nil, err
 		}
 		seen = append(seen, f...)
-		if err := s.resume(ctx); err != nil {
+		if err := s.Resume(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -75,13 +76,13 @@ func showLagSeconds(ctx context.Context, s *stage) ([]finding, error) {
 }
 
 // showCutOff reads the newest of what was written since the replicas were cut off.
-func showCutOff(ctx context.Context, s *stage, byHand byFormula) ([]finding, error) {
+func showCutOff(ctx context.Context, s *stage.Stage, byHand byFormula) ([]finding, error) {
 	const bound = 500 * time.Millisecond
-	routed, plugin, err := s.split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = bound }, s.cluster.Replicas()...)
+	routed, plugin, err := s.Split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = bound }, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range s.cluster.Replicas() {
+	for _, r := range s.Cluster.Replicas() {
 		if _, err := r.Cut(ctx); err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ func showCutOff(ctx context.Context, s *stage, byHand byFormula) ([]finding, err
 	if err := byHand.primary.Exec("INSERT INTO orders (customer) SELECT 500 FROM generate_series(1, 500)").Error; err != nil {
 		return nil, err
 	}
-	err = eventually(ctx, "the rows are older than the bound", func() bool {
+	err = stage.Eventually(ctx, "the rows are older than the bound", func() bool {
 		for _, r := range plugin.Status().Replicas {
 			if !r.LagKnown || r.Lag <= bound {
 				return false
@@ -102,7 +103,7 @@ func showCutOff(ctx context.Context, s *stage, byHand byFormula) ([]finding, err
 		return nil, err
 	}
 	// What had come before the cut is replayed by now, or is in a moment.
-	err = eventually(ctx, "the formula says 0 s", func() bool {
+	err = stage.Eventually(ctx, "the formula says 0 s", func() bool {
 		var seconds float64
 		return byHand.replica.Raw(byHand.formula).Scan(&seconds).Error == nil && seconds == 0
 	})
@@ -122,7 +123,7 @@ func showCutOff(ctx context.Context, s *stage, byHand byFormula) ([]finding, err
 		if n == 0 {
 			without++
 		}
-		if err := routed.WithContext(customer(ctx)).Table("orders").Where("customer = 500").Count(&n).Error; err != nil {
+		if err := routed.WithContext(stage.Customer(ctx)).Table("orders").Where("customer = 500").Count(&n).Error; err != nil {
 			return nil, err
 		}
 		if n == 0 {
@@ -134,13 +135,13 @@ func showCutOff(ctx context.Context, s *stage, byHand byFormula) ([]finding, err
 }
 
 // showOwn reads what the reader has just written, within a generous bound.
-func showOwn(ctx context.Context, s *stage, byHand byFormula) ([]finding, error) {
+func showOwn(ctx context.Context, s *stage.Stage, byHand byFormula) ([]finding, error) {
 	byHand.bound = 2 * time.Minute
-	routed, _, err := s.split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = byHand.bound }, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = byHand.bound }, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	if err := late(ctx, s.cluster.Replicas()); err != nil {
+	if err := late(ctx, s.Cluster.Replicas()); err != nil {
 		return nil, err
 	}
 	missing, missingToo := 0, 0
@@ -165,7 +166,7 @@ func showOwn(ctx context.Context, s *stage, byHand byFormula) ([]finding, error)
 		if err := look(db, c, &missing); err != nil {
 			return nil, err
 		}
-		mine := routed.WithContext(customer(ctx))
+		mine := routed.WithContext(stage.Customer(ctx))
 		if err := mine.Create(&order{Customer: c + reads}).Error; err != nil {
 			return nil, err
 		}
@@ -188,9 +189,9 @@ func late(ctx context.Context, replicas []*testenv.Server) error {
 }
 
 // showQuiet reads while nobody writes: the replicas have everything.
-func showQuiet(ctx context.Context, s *stage, byHand byFormula) ([]finding, error) {
+func showQuiet(ctx context.Context, s *stage.Stage, byHand byFormula) ([]finding, error) {
 	byHand.formula = shortLag
-	err := eventually(ctx, "a second without a commit", func() bool {
+	err := stage.Eventually(ctx, "a second without a commit", func() bool {
 		_, replica, err := byHand.read(ctx)
 		return err == nil && !replica
 	})
@@ -207,13 +208,13 @@ func showQuiet(ctx context.Context, s *stage, byHand byFormula) ([]finding, erro
 			away++
 		}
 	}
-	routed, _, err := s.split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = 30 * time.Second }, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, func(cfg *readsplit.Config) { cfg.MaxLag = 30 * time.Second }, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
 	awayToo := 0
 	for range reads {
-		tx := routed.WithContext(customer(ctx)).Find(&[]order{})
+		tx := routed.WithContext(stage.Customer(ctx)).Find(&[]order{})
 		if tx.Error != nil {
 			return nil, tx.Error
 		}

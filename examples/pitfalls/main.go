@@ -21,7 +21,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 	"github.com/readsplit/readsplit/internal/chart"
+	"github.com/readsplit/readsplit/testenv"
 )
 
 // patience is how long all of it may take on a busy machine.
@@ -38,6 +40,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// newCluster starts the servers that all pitfalls share.
+func newCluster(ctx context.Context, version string) (*testenv.Cluster, error) {
+	return stage.NewCluster(ctx, version)
 }
 
 func run(ctx context.Context, version, only, page string) (err error) {

@@ -6,6 +6,9 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
+	"github.com/readsplit/readsplit/testenv"
 )
 
 // pitfall is one way of splitting reads that goes wrong, and what shows it.
@@ -14,7 +17,7 @@ type pitfall struct {
 	title   string
 	done    string // what is done to the servers and the application
 	instead string // what readsplit does, and what remains for the application
-	show    func(ctx context.Context, s *stage) ([]finding, error)
+	show    func(ctx context.Context, s *stage.Stage) ([]finding, error)
 }
 
 // finding is a number that servers or callers have told.
@@ -27,6 +30,18 @@ type finding struct {
 
 // pitfalls are all of them, in the order in which applications meet them.
 var pitfalls = []pitfall{alwaysReplica, everyQuery, databaseProblem, twoServers, hiddenWrite, lagSeconds, intent}
+
+// run shows a pitfall in a database of its own, and leaves the servers as they were.
+func (p pitfall) run(ctx context.Context, cluster *testenv.Cluster) (seen []finding, err error) {
+	err = stage.Play(ctx, cluster, p.name, func(ctx context.Context, s *stage.Stage) (err error) {
+		seen, err = p.show(ctx, s)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pitfalls: %s: %w", p.name, err)
+	}
+	return seen, nil
+}
 
 // print tells a person what was done, and what was seen.
 func (p pitfall) print(w io.Writer, seen []finding) {

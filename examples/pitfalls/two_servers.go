@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit"
-	"github.com/readsplit/readsplit/testenv"
+	"github.com/readsplit/readsplit/examples/pitfalls/stage"
 )
 
 var twoServers = pitfall{
@@ -34,12 +34,12 @@ type invoice struct {
 	Number  int64
 }
 
-func showTwoServers(ctx context.Context, s *stage) ([]finding, error) {
+func showTwoServers(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	covered, err := showHalves(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.resume(ctx); err != nil {
+	if err := s.Resume(ctx); err != nil {
 		return nil, err
 	}
 	invoiced, err := showTwoPrimaries(ctx, s)
@@ -47,9 +47,9 @@ func showTwoServers(ctx context.Context, s *stage) ([]finding, error) {
 }
 
 // showHalves reads on a replica what is then written on the primary.
-func showHalves(ctx context.Context, s *stage) ([]finding, error) {
+func showHalves(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const tries, amount, deposit = 20, 10, 100
-	if err := s.prepare(ctx, `CREATE TABLE accounts (id bigint PRIMARY KEY, balance bigint)`); err != nil {
+	if err := s.Prepare(ctx, `CREATE TABLE accounts (id bigint PRIMARY KEY, balance bigint)`); err != nil {
 		return nil, err
 	}
 	// withdraw returns how many withdrawals were paid that the deposit did not cover.
@@ -72,41 +72,41 @@ func showHalves(ctx context.Context, s *stage) ([]finding, error) {
 		return max(0, paid-deposit/amount), nil
 	}
 
-	naive, err := s.dbresolver(s.cluster.Replicas()...)
+	naive, err := s.DBResolver(s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
-	routed, _, err := s.split(ctx, nil, s.cluster.Replicas()...)
+	routed, _, err := s.Split(ctx, nil, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
 	if err := routed.Create([]account{{1, deposit}, {2, deposit}}).Error; err != nil {
 		return nil, err
 	}
-	if err := s.pause(ctx); err != nil {
+	if err := s.Pause(ctx); err != nil {
 		return nil, err
 	}
 	lost, err := withdraw(naive.WithContext(ctx), 1)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := withdraw(routed.WithContext(customer(ctx)), 2)
+	kept, err := withdraw(routed.WithContext(stage.Customer(ctx)), 2)
 	const what = "withdrawals paid that the account did not cover"
 	return []finding{{"dbresolver", what, lost, tries}, {"readsplit", what, kept, tries}}, err
 }
 
 // showTwoPrimaries commits on two primaries what belongs together. They are two
 // databases here; two machines could not do more for it.
-func showTwoPrimaries(ctx context.Context, s *stage) ([]finding, error) {
+func showTwoPrimaries(ctx context.Context, s *stage.Stage) ([]finding, error) {
 	const wanted = 10
-	if err := s.prepare(ctx, orders); err != nil {
+	if err := s.Prepare(ctx, orders); err != nil {
 		return nil, err
 	}
-	billing := s.database + "_billing"
-	if err := s.cluster.CreateDatabase(ctx, billing); err != nil {
+	billing := s.Database + "_billing"
+	if err := s.Cluster.CreateDatabase(ctx, billing); err != nil {
 		return nil, err
 	}
-	there, err := s.openDSN(s.cluster.Primary().DSNFor(billing))
+	there, err := s.OpenDSN(s.Cluster.Primary().DSNFor(billing), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +117,11 @@ func showTwoPrimaries(ctx context.Context, s *stage) ([]finding, error) {
 	}
 	// halves counts the orders that are there, and not invoiced.
 	halves := func() (n int, err error) {
-		err = s.onPrimary(ctx, "SELECT count(*) FROM orders", &n)
+		err = s.Ask(ctx, s.Cluster.Primary(), "SELECT count(*) FROM orders", &n)
 		return n, err
 	}
 
-	here, err := s.open(s.cluster.Primary())
+	here, err := s.Open(s.Cluster.Primary())
 	if err != nil {
 		return nil, err
 	}
@@ -147,18 +147,18 @@ func showTwoPrimaries(ctx context.Context, s *stage) ([]finding, error) {
 		return nil, err
 	}
 
-	routed, _, err := s.split(ctx, func(cfg *readsplit.Config) {
+	routed, _, err := s.Split(ctx, func(cfg *readsplit.Config) {
 		cfg.Resolvers = []readsplit.Resolver{{
 			Name: "billing", Tables: []any{&invoice{}},
-			Primary: postgres.Open(s.cluster.Primary().DSNFor(billing)),
+			Primary: postgres.Open(s.Cluster.Primary().DSNFor(billing)),
 		}}
-	}, s.cluster.Replicas()...)
+	}, s.Cluster.Replicas()...)
 	if err != nil {
 		return nil, err
 	}
 	refused := 0
 	for i := range wanted {
-		err := routed.WithContext(customer(ctx)).Transaction(func(tx *gorm.DB) error {
+		err := routed.WithContext(stage.Customer(ctx)).Transaction(func(tx *gorm.DB) error {
 			o := order{Customer: i}
 			if err := tx.Create(&o).Error; err != nil {
 				return err
@@ -176,18 +176,4 @@ func showTwoPrimaries(ctx context.Context, s *stage) ([]finding, error) {
 		{"readsplit", what, left, wanted},
 		{"readsplit", "transactions that name a table of another primary, refused", refused, wanted},
 	}, err
-}
-
-// onPrimary asks the primary, past everything.
-func (s *stage) onPrimary(ctx context.Context, question string, answer any) error {
-	return s.ask(ctx, s.cluster.Primary(), question, answer)
-}
-
-// ask asks a server, past everything.
-func (s *stage) ask(ctx context.Context, server *testenv.Server, question string, answer any) error {
-	db, err := s.open(server)
-	if err != nil {
-		return err
-	}
-	return db.WithContext(ctx).Raw(question).Scan(answer).Error
 }

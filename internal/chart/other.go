@@ -8,7 +8,7 @@ import "flag"
 func Other(flags *flag.FlagSet) (other bool) {
 	flags.Visit(func(f *flag.Flag) {
 		switch f.Name {
-		case "page", "part":
+		case "page", "readme", "part":
 		case "pg":
 			other = other || f.Value.String() != "15"
 		default:

@@ -13,12 +13,12 @@ import (
 
 func TestOther(t *testing.T) {
 	for want, runs := range map[bool][][]string{
-		false: {{}, {"-page", "p.md", "-pg", "15"}, {"-part", "decide"}, {"-for", "10s"}},
+		false: {{}, {"-page", "p.md", "-readme", "r.md", "-pg", "15"}, {"-part", "decide"}, {"-for", "10s"}},
 		true:  {{"-for", "1s"}, {"-pg", "18"}, {"-page", "p.md", "-only", "plain"}},
 	} {
 		for _, args := range runs {
 			flags := flag.NewFlagSet("", flag.ContinueOnError)
-			for _, name := range []string{"page", "pg", "part", "only"} {
+			for _, name := range []string{"page", "readme", "pg", "part", "only"} {
 				flags.String(name, "", "")
 			}
 			flags.Duration("for", 10*time.Second, "")

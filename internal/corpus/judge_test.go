@@ -25,7 +25,5 @@ func catalogue(t testing.TB, c *testenv.Cluster) judge {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, known.Wait(ctx))
-	return func(sql string) sqlclass.Info {
-		return known.Judge(sql, sqlclass.Classify(sqlclass.PostgreSQL, sql))
-	}
+	return known.Classify
 }

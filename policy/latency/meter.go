@@ -29,7 +29,8 @@ const (
 type Meter struct {
 	inFlight atomic.Int64
 	// waiting is the moment, +1 ns, since which reads have been in flight without one
-	// that ended; 0: unknown.
+	// that ended; 0: unknown. While none is in flight it says nothing: the next that
+	// begins sets it.
 	waiting atomic.Int64
 	whole   average // how long a read takes
 	each    average // the same for each read that was in flight when it began
@@ -49,14 +50,15 @@ func (m *Meter) Begin(now time.Duration) (inFlight int64) {
 
 // End says that a read that began is over, however it ended.
 func (m *Meter) End(now time.Duration) {
-	before := m.waiting.Load()
-	if m.inFlight.Add(-1) == 0 {
-		// Unless another one began in between, whose moment must not be lost.
-		m.waiting.CompareAndSwap(before, 0)
-		return
+	if m.inFlight.Add(-1) > 0 {
+		m.waiting.Store(int64(now) + 1)
 	}
-	m.waiting.Store(int64(now) + 1)
 }
+
+// Due reports whether nothing was measured in the millisecond of now: whoever needs no
+// better estimate than a read each millisecond gives has to measure a read that is due
+// alone.
+func (m *Meter) Due(now time.Duration) bool { return m.whole.load().at < momentOf(now) }
 
 // Served says that a read has succeeded at now, after took. inFlight is what Begin
 // returned.
@@ -82,7 +84,11 @@ func (m *Meter) Abandoned(now, took time.Duration, inFlight int64) {
 }
 
 func (m *Meter) observe(now, took time.Duration, inFlight int64, moves float64) {
-	m.each.observe(now, took/time.Duration(max(inFlight, 1)), moves)
+	each := took
+	if inFlight > 1 { // to divide takes as long as all the rest
+		each /= time.Duration(inFlight)
+	}
+	m.each.observe(now, each, moves)
 	m.whole.observe(now, took, moves)
 }
 

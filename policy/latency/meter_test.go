@@ -159,6 +159,32 @@ func TestWhatWaitsCounts(t *testing.T) {
 	assert.LessOrEqual(t, m.Latency(now+time.Hour+time.Second), 6*ms, "nobody waits")
 }
 
+// A read that begins after the last one has ended waits since it began, and not since
+// others did.
+func TestWhoBeginsAnewHasNotWaited(t *testing.T) {
+	m, now := steady(100, 5*ms)
+	m.Begin(now)
+	m.Begin(now)
+	m.End(now + ms)
+	m.End(now + 2*ms)
+	now += time.Second
+	m.Begin(now)
+	assert.LessOrEqual(t, m.Latency(now+3*ms), 5*ms)
+	assertNear(t, 20*ms, m.Latency(now+20*ms), "now it has")
+}
+
+// One read in a millisecond is enough for whoever only looks.
+func TestDue(t *testing.T) {
+	var m latency.Meter
+	assert.True(t, m.Due(ms), "nothing was measured yet")
+	m.Served(5*ms, ms, 1)
+	assert.False(t, m.Due(5*ms))
+	assert.False(t, m.Due(5*ms+ms/2))
+	assert.True(t, m.Due(6*ms))
+	m.Failed(7*ms, ms)
+	assert.False(t, m.Due(7*ms))
+}
+
 // The last read of a queue of a hundred waited for the others; the next one does not.
 func TestAQueueThatHasDrained(t *testing.T) {
 	m, now := steady(100, 5*ms)

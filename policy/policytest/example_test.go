@@ -16,7 +16,11 @@ func ExamplePolicy() {
 
 func ExampleBalancer() {
 	var t *testing.T // of the test function
-	_ = func() { policytest.Balancer(t, policy.LeastInFlight()) }
+	_ = func() {
+		policytest.Balancer(t, policy.LeastInFlight())
+		policytest.Balancer(t, policy.Latency(), policytest.HerdsAtMost(0.4))            // not all reads of a moment on the best one
+		policytest.Balancer(t, policy.LeastBehind(0, nil), policytest.WithoutFairness()) // prefers some on purpose
+	}
 }
 
 func ExampleMayServe() {

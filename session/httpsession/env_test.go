@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -133,15 +134,27 @@ func exampleDB() (db *gorm.DB, done func()) {
 	}
 	must(startShared())
 	must(makeDatabase(ctx, shared.cluster))
-	db, plugin, err := open(dsnsOf(shared.cluster))
+	db, plugin, err := open(dsnsOf(shared.cluster), func(c *readsplit.Config) { c.MaxWait = 20 * time.Second })
 	must(err)
 	must(db.Exec("DELETE FROM orders WHERE customer = 'carol'").Error) // of an earlier run
 	pool, err := db.DB()
 	must(err)
+	for _, r := range plugin.Status().Replicas { // AtMost asks for a bound, which the first answer may not prove yet
+		for !(r.Up && r.LagKnown) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+			r = find(plugin.Status().Replicas, r.Name)
+		}
+	}
+	must(ctx.Err())
 	return db, func() {
 		must(plugin.Close(context.Background()))
 		must(pool.Close())
 	}
+}
+
+func find(all []readsplit.ServerStatus, name string) readsplit.ServerStatus {
+	i := slices.IndexFunc(all, func(s readsplit.ServerStatus) bool { return s.Name == name })
+	return all[i]
 }
 
 // open opens the database with the plugin. Replicas are used however far they are

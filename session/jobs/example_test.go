@@ -42,6 +42,20 @@ func ExampleBegin() {
 	// Output: the job ran
 }
 
+// A job that acts on what it reads begins Always on the primary; one that sends a
+// newsletter need not. One that came without a token, of an older producer, sees all that
+// was committed before it began.
+func ExamplePolicy() {
+	policies := map[string]jobs.Policy{"payout": jobs.Always(), "newsletter": jobs.Sticky()}
+	for _, kind := range []string{"payout", "newsletter"} {
+		_, begun := jobs.Begin(context.Background(), "", policies[kind])
+		fmt.Println(kind, begun.NoToken, begun.InVain)
+	}
+	// Output:
+	// payout true false
+	// newsletter true false
+}
+
 // run is the job: its statements take their session from the context, as in
 // db.WithContext(ctx).
 func run(context.Context) { fmt.Println("the job ran") }

@@ -10,8 +10,10 @@ import (
 	"github.com/readsplit/readsplit/session/redisstore"
 )
 
-func Example() {
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+// A store that all processes share; httpsession.Options.Store takes it. While Redis
+// cannot be reached nobody gets an error: what Load returns keeps the user on the primary.
+func ExampleNew() {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody answers there
 	defer client.Close()
 	store, err := redisstore.New(client, redisstore.Options{})
 	if err != nil {
@@ -20,6 +22,8 @@ func Example() {
 	}
 	defer store.Close(context.Background())
 
-	// Shared by all processes; httpsession.Options.Store takes it.
-	var _ session.Store = store
+	var users session.Store = store
+	token, err := users.Load(context.Background(), "carol")
+	fmt.Println(err != nil, !token.Unsure.IsZero())
+	// Output: true true
 }

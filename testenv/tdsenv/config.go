@@ -57,6 +57,7 @@ const (
 	AllowNone            // error 976
 )
 
+// String returns the word of ALLOW_CONNECTIONS: ALL, READ_ONLY or NO.
 func (a Access) String() string { return [...]string{"ALL", "READ_ONLY", "NO"}[a] }
 
 const (

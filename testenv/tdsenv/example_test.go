@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"testing"
 
 	"github.com/readsplit/readsplit/testenv/tdsenv"
 )
@@ -25,4 +26,13 @@ func ExampleNew() {
 	// Output:
 	// primary: SQL1
 	// primary: SQL2
+}
+
+// In a test: it ends with the test.
+func ExampleStart() {
+	var t *testing.T // of the test function
+	_ = func() {
+		group := tdsenv.Start(t, tdsenv.Config{Nodes: 2})
+		_, _ = group.Primary().DSN(), group.Replica(0).ReadOnlyDSN()
+	}
 }

@@ -44,6 +44,7 @@ type Failure struct {
 	Times int
 }
 
+// String says what fails, and how, for a person.
 func (f Failure) String() string {
 	what := fmt.Sprintf("error %d", f.Number)
 	if f.Number == 0 {

@@ -57,6 +57,7 @@ func newServer(c *Cluster, name string) *Server {
 // Name is the server's name, such as SQL1.
 func (s *Server) Name() string { return s.name }
 
+// String is the name, such as SQL1.
 func (s *Server) String() string { return s.name }
 
 // Addr is host:port.

@@ -128,8 +128,8 @@ var All = []Mutant{
 		Mistake: "who has no session asks for nothing, not even for what the process wrote",
 		Edits: []Edit{{
 			"claims.go",
-			"at = rt.claimed(ctx, &rt.process, true, q, deadline)",
-			"at = time.Time{}",
+			"at, known := rt.known(&rt.process, q)",
+			"at, known := time.Time{}, true",
 		}},
 		Args: "-faults delay,pause",
 	},
@@ -167,8 +167,8 @@ var All = []Mutant{
 		Name:    "preload-anywhere",
 		Mistake: "a preload goes where it likes, and not where its parent was read",
 		Edits: []Edit{
-			{"read.go", "if parent != nil && parent.ran && parent.at == nil {", "if parent != nil && parent.ran && parent.at == nil && parent.pinned {"},
-			{"read.go", "if parent != nil && parent.at == nil {", "if parent != nil {"},
+			{"choose.go", "if parent != nil && parent.ran && parent.at == nil {", "if parent != nil && parent.ran && parent.at == nil && parent.pinned {"},
+			{"decide.go", "if parent != nil && parent.at == nil {", "if parent != nil {"},
 		},
 		Args: "-faults delay,slow_upstream -ways post,create,preload,place",
 	},
@@ -196,7 +196,7 @@ var All = []Mutant{
 		Mistake: "what a read on the primary has shown does not bind the session's later reads",
 		Edits: []Edit{{
 			"read.go",
-			"rt.told(marksOf(ctx), nil, 0, nil, err)\n",
+			"rt.told(m, nil, 0, nil, err)\n",
 			"",
 		}},
 		Args: "-faults percent,delay,slow_upstream -ways exec,take,find,place",
