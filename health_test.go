@@ -48,7 +48,8 @@ func ailing(t *testing.T, c *testenv.Cluster, h monitor.Health) (*testDB, []*sic
 	require.NoError(t, c.CreateDatabase(t.Context(), name))
 	d := newDB(t, c, inDatabase(name), configured(func(cfg *readsplit.Config) {
 		cfg.Health = h
-		cfg.MaxLag, cfg.MaxSampleAge = readsplit.Off, 10*time.Second
+		// A probe that a busy machine answers late ends ejections: the server was down.
+		cfg.MaxLag, cfg.MaxSampleAge, cfg.SampleTimeout = readsplit.Off, 10*time.Second, 5*time.Second
 		for i := range cfg.Replicas {
 			parsed, err := pgx.ParseConfig(c.Replica(i).DSNFor(name))
 			require.NoError(t, err)
