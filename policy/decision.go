@@ -51,8 +51,9 @@ type Limits struct {
 type Load interface{ InFlight(replica int) int64 }
 
 // LatencyLoad is a [Load] that also knows how long a read is expected to take on a
-// replica, the way there and back included; 0: not known yet. See package
-// policy/latency.
+// replica, the way there and back included; 0: not known yet. It is asked for the
+// candidates that the balancers of this package look at, and for all of any other
+// balancer. See package policy/latency.
 type LatencyLoad interface {
 	Load
 	Latency(replica int, now time.Time) time.Duration
