@@ -96,7 +96,7 @@ func (w *watch) take(e entry) {
 	switch e.level {
 	case "LOG":
 		m := ran.FindStringSubmatch(e.text)
-		if m == nil || notTheirs[m[1]] || strings.HasPrefix(m[1], "/* readsplit: ") || strings.HasPrefix(m[1], "deallocate ") {
+		if m == nil || notTheirs[planned.ReplaceAllString(m[1], "")] || strings.HasPrefix(m[1], "/* readsplit: ") || strings.HasPrefix(m[1], "deallocate ") {
 			return
 		}
 		w.add(statement{server: e.server, pid: e.pid, text: planned.ReplaceAllString(m[1], "")})
