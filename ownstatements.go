@@ -70,7 +70,8 @@ type ownStatements struct {
 
 type ownStatement struct {
 	heldStmt
-	inputs int // how many arguments it takes; negative: the driver does not say
+	query  driver.StmtQueryContext // of heldStmt; nil: the driver has an older way
+	inputs int                     // how many arguments it takes; negative: the driver does not say
 	made   time.Time
 	used   uint64 // turn of the last use
 }
@@ -89,11 +90,19 @@ func (h *heldConn) send(ctx context.Context, query string, args []driver.NamedVa
 	if err != nil {
 		return nil, err
 	}
-	rows, err := st.queried(ctx, args)
+	rows, err := st.run(ctx, args)
 	if err != nil {
 		h.own.failed(query, st, err)
 	}
 	return rows, err
+}
+
+// run runs a statement that is a query.
+func (st *ownStatement) run(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if st.query != nil {
+		return st.query.QueryContext(ctx, args)
+	}
+	return st.queried(ctx, args)
 }
 
 // sendExec is send of what returns no rows.
@@ -163,6 +172,7 @@ func (o *ownStatements) prepare(ctx context.Context, h *heldConn, query string) 
 		return nil, err
 	}
 	st := &ownStatement{heldStmt: heldStmt{stmt, h}, inputs: stmt.NumInput()}
+	st.query, _ = stmt.(driver.StmtQueryContext)
 	if o.of.ttl > 0 {
 		st.made = time.Now()
 	}

@@ -46,6 +46,7 @@ type router struct {
 	heldPrimary *heldServer
 	budget      *budget // nil: nothing is bounded
 	maxWait     time.Duration
+	seed        uint64 // of what decisions leave to chance
 	members     members
 	process     register // what any session of this process wrote
 	unscoped    register // what was written without a session
@@ -91,7 +92,7 @@ type router struct {
 // dialector opens the primary's connections for positions; pool is the primary's
 // pool, nil where the plugin has to open it.
 func (p *Plugin) newRouter(name, field string, cfg Config, dialector gorm.Dialector, pool gorm.ConnPool, size Pool) (*router, error) {
-	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool, conflicts: new(conflicts.Memory), texts: newTexts()}
+	rt := &router{plugin: p, name: name, field: field, cfg: cfg, primary: pool, conflicts: new(conflicts.Memory), texts: newTexts(), seed: rand.Uint64()}
 	rt.self = []*router{rt}
 	if err := rt.open(dialector, size); err != nil {
 		return nil, errors.Join(err, rt.release())

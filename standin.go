@@ -27,7 +27,7 @@ func (h *rehearsal) standIn(rt *router) *router {
 		plugin: rt.plugin, name: rt.name, field: rt.field, cfg: rt.cfg, dialect: rt.dialect, database: rt.database,
 		monitor: rt.monitor, decider: rt.decider, catalog: rt.catalog, maxWait: rt.maxWait, keys: rt.keys,
 		watched: rt.watched, heldPrimary: rt.heldPrimary, budget: rt.budget, conflicts: rt.conflicts,
-		startClaim: rt.startClaim, inUse: rt.inUse,
+		seed: rt.seed, startClaim: rt.startClaim, inUse: rt.inUse,
 	}
 	h.routers[rt] = s
 	s.asks = mute{h, s}
