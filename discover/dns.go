@@ -1,10 +1,12 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 )
 
@@ -45,6 +47,7 @@ func DNS(name string, o DNSOptions) Source {
 		if err != nil {
 			return nil, notFound(name, err)
 		}
+		slices.SortFunc(addresses, netip.Addr.Compare) // they come in turns
 		servers := make([]Server, len(addresses))
 		for i, a := range addresses {
 			servers[i] = Server{Host: name, Address: a.Unmap().String(), Port: o.Port}
@@ -86,6 +89,11 @@ func fromRecords(records []*net.SRV) ([]Server, error) {
 		}
 		divisor = gcd(divisor, int(max(r.Weight, 1)))
 	}
+	// A resolver shuffles them by their weights. Each answer would name them in another
+	// order, also to whoever reads it.
+	slices.SortStableFunc(records, func(a, b *net.SRV) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Port, b.Port))
+	})
 	servers := make([]Server, len(records))
 	for i, r := range records {
 		weight := 1
