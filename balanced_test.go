@@ -318,6 +318,11 @@ func TestBalancedNameIsMonotonic(t *testing.T) {
 	require.NoError(t, d.Exec("CREATE TABLE authors_b AS SELECT 0::bigint AS id").Error)
 	require.NoError(t, c.WaitCaughtUp(limit(t)))
 	spread(t, d, "replica1", "replica2")
+	// What sessions have to see of the table is known before replay is paused: asked for
+	// later, it would be what the primary has by then.
+	eventually(t, "a new session to read from the name", func() bool {
+		return served(t, d.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))) != "primary"
+	})
 	undo := injected(t)(c.Replica(0).PauseReplay(t.Context()))
 	defer undone(t, undo)
 	past := direct(t, c.Primary(), database)

@@ -12,6 +12,9 @@ type Mix struct {
 	Name   string
 	Writes float64 // share of operations that write
 	Own    float64 // share of writes that are followed by a read of what was written
+	// Pause is how long a client does nothing before each step, on average. With 0 a few
+	// clients are as many as the machine can serve, and the others wait for each other.
+	Pause time.Duration
 }
 
 // Mixes are what is measured.
@@ -38,6 +41,9 @@ type client struct {
 }
 
 func (c *client) step(m Mix) error {
+	if m.Pause > 0 {
+		time.Sleep(time.Duration(c.rng.ExpFloat64() * float64(m.Pause)))
+	}
 	if m.Writes == 0 || c.rng.Float64() >= m.Writes {
 		return c.read(&c.reads)
 	}

@@ -3,6 +3,7 @@ package side
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
 	"time"
 )
 
@@ -16,7 +17,7 @@ type Form struct {
 type Result struct {
 	Form          string
 	Ops           int       // of a round
-	CPU           []float64 // ns of processor time of the process, its collector included
+	CPU           []float64 // ns of processor time of the process
 	Wall          []float64 // ns
 	Allocs, Bytes []float64
 
@@ -62,9 +63,16 @@ func Measure(forms []Form, rounds int, batch time.Duration) []Result {
 // Results is what was measured until now.
 func (m *Meter) Results() []Result { return m.results }
 
+// seldom is how far memory may grow before it is collected, in percent. A small process
+// collects every few milliseconds, as long as a batch takes: some batches would have a
+// collection and others none, in step with the turns of the forms, and what is compared
+// would be whose turn it was. What forms allocate is counted, and compared by itself.
+const seldom = 3000
+
 // Rounds measures n more rounds. Each begins with another form, and every other one goes
 // through them backwards: what grows slower or faster meanwhile does so for all.
 func (m *Meter) Rounds(n int) {
+	defer debug.SetGCPercent(debug.SetGCPercent(seldom))
 	for range n {
 		for k := range m.forms {
 			if m.round%2 == 1 {

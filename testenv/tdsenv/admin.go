@@ -70,9 +70,11 @@ func (c *connection) failOver() error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		defer cluster.running.Done()
-		_ = cluster.Failover(context.Background(), target) // who asks sees no change
-	}()
+	c.after = func() { // begun any earlier, it might break off the answer
+		go func() {
+			defer cluster.running.Done()
+			_ = cluster.Failover(context.Background(), target) // who asks sees no change
+		}()
+	}
 	return nil
 }

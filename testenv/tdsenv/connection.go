@@ -22,6 +22,7 @@ type connection struct {
 	session  *engine.Session
 	prepared map[int32]prepared
 	handles  int32
+	after    func() // what happens once the request is answered; nil: nothing
 
 	once sync.Once
 	gone chan struct{} // closed when the connection is to end

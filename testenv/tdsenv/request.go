@@ -32,6 +32,12 @@ func (c *connection) answer(m tds.Message) error {
 	c.mu.Unlock()
 	r := c.respond(m.Kind == tds.RPC)
 	r.InTx = c.session.InTransaction
+	defer func() {
+		if after := c.after; after != nil {
+			c.after = nil
+			after()
+		}
+	}()
 	err := c.request(ctx, m, r)
 	c.mu.Lock()
 	c.cancel = nil
