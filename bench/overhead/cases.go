@@ -39,9 +39,11 @@ var Cases = []Case{
 // [OwnFunction], of the application.
 var (
 	ShortText = raw("ShortText", "SELECT id, customer_id, note FROM orders WHERE id = ?")
-	LongText  = raw("LongText", "SELECT id, customer_id, note FROM orders WHERE id = ? AND upper(note) <> lower(note) AND "+OwnFunction+"(customer_id) >= 0 "+
-		"AND date_trunc('day', now()) <= now() + interval '30 days' AND coalesce(note, '') LIKE 'two%' ORDER BY coalesce(id, 0)")
+	LongText  = raw("LongText", longText)
 )
+
+const longText = "SELECT id, customer_id, note FROM orders WHERE id = ? AND upper(note) <> lower(note) AND " + OwnFunction + "(customer_id) >= 0 " +
+	"AND date_trunc('day', now()) <= now() + interval '30 days' AND coalesce(note, '') LIKE 'two%' ORDER BY coalesce(id, 0)"
 
 // OwnFunction is what CreateOwnFunction makes.
 const OwnFunction = "bench_total"
