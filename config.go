@@ -2,7 +2,6 @@ package readsplit
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"gorm.io/gorm"
@@ -323,23 +322,6 @@ type Replica struct {
 	Pool Pool
 }
 
-// Pool sizes a connection pool that the plugin opens. database/sql's own
-// defaults (unlimited open, two idle) reconnect for most reads under load, which
-// costs nine tenths of the throughput.
-type Pool struct {
-	// MaxOpen is the most connections; a pool without a limit is not to be had. Defaults
-	// to the primary's limit, or to 64 where the primary has none, or is what is being
-	// sized.
-	MaxOpen int
-	// MaxIdle is how many are kept when idle. Defaults to MaxOpen.
-	MaxIdle int
-	// MaxLifetime closes a connection this long after it was opened. Defaults to
-	// never.
-	MaxLifetime time.Duration
-	// MaxIdleTime closes a connection that was idle this long. Defaults to 5 min.
-	MaxIdleTime time.Duration
-}
-
 // Preference is where reads go whose context asks for nothing.
 type Preference uint8
 
@@ -357,111 +339,3 @@ const (
 	ServeReplicas LostPolicy = iota // replicas serve without a bound on staleness; a session's own writes still hold
 	Refuse                          // such reads fail with ErrPrimaryLost
 )
-
-const (
-	defaultMaxLag        = 2 * time.Second
-	defaultSampleEvery   = 200 * time.Millisecond
-	defaultMaxSampleAge  = time.Second
-	defaultSampleTimeout = 500 * time.Millisecond
-	defaultMaxWait       = 5 * time.Millisecond
-	defaultStickyWindow  = 5 * time.Second
-	defaultMaxOpen       = 64
-	defaultMaxIdleTime   = 5 * time.Minute
-
-	// noLimit stands for a bound that is off. Half of the longest duration, so
-	// that adding to it does not overflow.
-	noLimit = time.Duration(1 << 62)
-)
-
-// withDefaults fills in what was left at zero. It does not judge anything.
-func (c Config) withDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&c.MaxLag, defaultMaxLag)
-	def(&c.SampleEvery, defaultSampleEvery)
-	def(&c.MaxSampleAge, defaultMaxSampleAge)
-	def(&c.IdleSampleEvery, c.idleEvery())
-	def(&c.SampleTimeout, defaultSampleTimeout)
-	def(&c.MaxWait, defaultMaxWait)
-	def(&c.StickyWindow, max(defaultStickyWindow, c.MaxLag+c.MaxSampleAge))
-	def(&c.TokenLifetime, session.Lifetime(c.MaxLag, c.MaxSampleAge, c.StickyWindow))
-	if c.Balancer == nil {
-		c.Balancer = policy.LeastInFlight()
-	}
-	c.Balancer = c.zoned(c.Balancer)
-	c.Replicas = weighed(c.Replicas)
-	if c.Discovered.Weight == 0 {
-		c.Discovered.Weight = 1
-	}
-	if c.Instances == 0 {
-		c.Instances = 1
-	}
-	return c
-}
-
-// zoned makes a balancer prefer the replica that a session prefers, in the zone of the
-// process.
-func (c Config) zoned(b policy.Balancer) policy.Balancer {
-	b = policy.Affinity(b) // for sessions that prefer one
-	if c.Zone == "" {
-		return b
-	}
-	return policy.ZoneFirstUntil(c.Spill, b)
-}
-
-// weighed fills in the weights.
-func weighed(replicas []Replica) []Replica {
-	replicas = append([]Replica(nil), replicas...)
-	for i := range replicas {
-		if replicas[i].Weight == 0 {
-			replicas[i].Weight = 1
-		}
-	}
-	return replicas
-}
-
-// or fills in what p leaves open from q.
-func (p Pool) or(q Pool) Pool {
-	if p.MaxOpen == 0 {
-		p.MaxOpen = q.MaxOpen
-	}
-	if p.MaxIdle == 0 {
-		p.MaxIdle = q.MaxIdle
-	}
-	if p.MaxLifetime == 0 {
-		p.MaxLifetime = q.MaxLifetime
-	}
-	if p.MaxIdleTime == 0 {
-		p.MaxIdleTime = q.MaxIdleTime
-	}
-	return p
-}
-
-// sized is p with its defaults, given the primary's limit on open connections
-// (0: none).
-func (p Pool) sized(primaryMaxOpen int) Pool {
-	if p.MaxOpen == 0 {
-		p.MaxOpen = primaryMaxOpen
-	}
-	if p.MaxOpen == 0 {
-		p.MaxOpen = defaultMaxOpen
-	}
-	if p.MaxIdle == 0 || p.MaxIdle > p.MaxOpen {
-		p.MaxIdle = p.MaxOpen
-	}
-	if p.MaxIdleTime == 0 {
-		p.MaxIdleTime = defaultMaxIdleTime
-	}
-	return p
-}
-
-// apply sizes a pool.
-func (p Pool) apply(db *sql.DB) {
-	db.SetMaxOpenConns(p.MaxOpen)
-	db.SetMaxIdleConns(p.MaxIdle)
-	db.SetConnMaxLifetime(p.MaxLifetime)
-	db.SetConnMaxIdleTime(p.MaxIdleTime)
-}

@@ -75,10 +75,9 @@
 // A second, cheaper query tells whether anything changed. It runs every
 // [Config].Every, less often where it takes long: 2 % of the time, down to once a minute.
 //
-// After [Catalog.Refresh], and until the load that it asks for has ended, no function is
-// known, and a Read that names a relation is Unknown, unless the server itself owns
-// it: the relation may be another one now. If that load fails, relations are what they
-// were before; functions stay unknown.
+// After [Catalog.Refresh], and until a load that began later has ended well, no function
+// of the application's is known: any of them may be another one now. Relations are what
+// they were before.
 //
 // [Catalog.Start] starts one goroutine, which [Catalog.Close] joins.
 package catalog

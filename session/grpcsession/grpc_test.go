@@ -315,7 +315,12 @@ func TestMethods(t *testing.T) {
 	_, conn = process(t, c, name, sessions(t, grpcsession.Options{Methods: marks}).ServerOptions(), grpcsession.DialOptions())
 	assert.Equal(t, "0 on primary", count(t, visitor(), conn))
 
-	_, err := grpcsession.New(grpcsession.Options{
+	asks := map[string]grpcsession.Mark{"/shop.Orders/": grpcsession.Group("reporting")}
+	_, conn = process(t, c, name, sessions(t, grpcsession.Options{Methods: asks}).ServerOptions(), grpcsession.DialOptions())
+	_, err := call(visitor(), conn, "Count", "")
+	assert.ErrorContains(t, err, `"reporting"`, "no replica is of that group")
+
+	_, err = grpcsession.New(grpcsession.Options{
 		Methods: map[string]grpcsession.Mark{"shop.Orders/Count": readsplit.Fresh, "/shop.Orders": readsplit.Fresh, "/a/b/c": readsplit.Fresh, "/a/b": nil},
 		Wait:    time.Minute, Peer: "no name", User: func(context.Context) string { return "" },
 	})

@@ -97,7 +97,7 @@ var All = []Mutant{
 		Name:    "write-retried",
 		Mistake: "a write whose outcome is unknown is run again",
 		Edits: []Edit{{
-			"route.go",
+			"routerun.go",
 			"_ = run(nil)\n\tr.shownThere(ctx, err)\n\tif sent {\n",
 			"if _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t_ = run(nil)\n\t}\n\tr.shownThere(ctx, err)\n\tif sent {\n",
 		}},
@@ -185,7 +185,7 @@ var All = []Mutant{
 		Name:    "read-committed-checked-once",
 		Mistake: "the position of a read-only transaction is checked before its first statement alone",
 		Edits: []Edit{{
-			"readonlytx.go",
+			"readonlybegin.go",
 			`if t.read && t.isolation() != "read committed" && t.isolation() != "read uncommitted" {`,
 			"if t.read {",
 		}},
@@ -255,7 +255,7 @@ var All = []Mutant{
 		Name:    "write-with-rows-retried",
 		Mistake: "a write that returns rows, and whose outcome is unknown, is run again",
 		Edits: []Edit{{
-			"route.go",
+			"routerun.go",
 			"\t\t_ = run(nil)\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",
 			"\t\tif _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t\t_ = run(nil)\n\t\t}\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",
 		}},
