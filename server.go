@@ -95,12 +95,16 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if s.balanced() {
 		return s.connectName(ctx, life)
 	}
+	began := time.Now()
 	h, err := s.dialer.dial(ctx)
 	if err != nil {
 		return nil, s.why(ctx, life, err)
 	}
-	if err := s.greet(ctx, h); err != nil {
+	if err := s.greet(ctx, h, began); err != nil {
 		_ = h.Close()
+		if errors.Is(err, monitor.ErrLeft) {
+			return nil, driver.ErrBadConn // database/sql opens another
+		}
 		return nil, s.why(ctx, life, err)
 	}
 	return s.keep(life, h)
@@ -142,10 +146,11 @@ func (s *server) why(ctx, life context.Context, err error) error {
 	return err
 }
 
-// greet makes a new connection read-only and tells the monitor what it reached.
-func (s *server) greet(ctx context.Context, h *heldConn) error {
+// greet makes a new connection, which was begun to be opened at a time, read-only and
+// tells the monitor what it reached.
+func (s *server) greet(ctx context.Context, h *heldConn, dialed time.Time) error {
 	for {
-		before := s.monitor.Look(s.index)
+		before := s.monitor.Look(s.index).Dialed(dialed)
 		c, err := s.dialer.asks().greet(ctx, func(ctx context.Context, query string) (string, error) {
 			return askDriver(ctx, h, query)
 		})

@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,13 @@ type Look struct {
 	r          *replica
 	generation uint64
 	known      lsn.LSN
+	dialed     time.Time // zero: not before the look
 }
+
+// ErrLeft says that a connection was opened before the name of its replica led to another
+// server, and leads to the one that the name has left since. It is no use, and says nothing
+// of where the name leads: open another.
+var ErrLeft = errors.New("readsplit: the connection leads to a server that the replica's name has left")
 
 // Look returns what is known of replica i now. Take it before a new connection of
 // its read pool is asked, and give it the answer with [Look.Connected].
@@ -24,6 +31,14 @@ func (m *Monitor) Look(i int) Look {
 	defer m.mu.Unlock()
 	r := m.all()[i]
 	return Look{r: r, generation: r.gen.Load(), known: r.known}
+}
+
+// Dialed is l for a connection that was begun to be opened at a time. To the server that
+// its name led to by then it may come after a sample has reached the next one, and the name
+// would seem to lead now to the one and now to the other: to be several servers.
+func (l Look) Dialed(at time.Time) Look {
+	l.dialed = at
+	return l
 }
 
 // Generation is the replica's generation when it was looked at.
@@ -67,6 +82,8 @@ func (l Look) connected(c lsn.Connect) (events []Change, again bool, err error) 
 		// Nothing is claimed of the server that the connection could contradict.
 	case r.gen.Load() != l.generation:
 		return nil, true, nil
+	case r.left.System == c.System && r.left.Started == c.Started && !l.dialed.IsZero() && l.dialed.Before(r.leftAt):
+		return nil, false, ErrLeft
 	case r.server.System != c.System || r.server.Started != c.Started:
 		r.stranger = true
 		r.doubt()

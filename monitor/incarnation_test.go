@@ -199,6 +199,39 @@ func TestRestartSeenTwiceIsNotBalanced(t *testing.T) {
 	})
 }
 
+// A name moves to another server. A connection that was begun before, and comes after a
+// sample has seen the new one, does not make several servers of it; one that was begun later
+// does.
+func TestConnectionFromBeforeANameMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		s := w.standbys[0]
+		m := w.start(t)
+		pass(longest)
+		w.happened()
+		before, old := time.Now(), s.connects()
+		pass(time.Millisecond)
+		w.change(func() { s.state.Started += 500; s.connected = false })
+		pass(longest)
+		assert.Equal(t, []string{"r0 restarted"}, w.happened())
+		was := replica(m, 0)
+
+		_, err := m.Look(0).Dialed(before).Connected(old)
+		require.ErrorIs(t, err, monitor.ErrLeft)
+		pass(10 * longest)
+		assert.True(t, replica(m, 0).Up)
+		assert.Equal(t, was.Generation, m.Generation(0), "nothing was approved by what it said, and nothing is void")
+		assert.Empty(t, w.happened())
+
+		_, err = m.Look(0).Dialed(time.Now()).Connected(old)
+		require.NoError(t, err)
+		assert.False(t, replica(m, 0).Up)
+		w.change(func() { s.connected = false }) // and the sampler's own is opened anew
+		pass(longest)
+		assert.Equal(t, []string{"r0 balanced"}, w.happened())
+	})
+}
+
 func TestOneNameSeveralServers(t *testing.T) {
 	for name, broken := range map[string]bool{"the sampler's connection lives": false, "the sampler's connection broke as well": true} {
 		t.Run(name, func(t *testing.T) {
