@@ -139,7 +139,11 @@ func TestCaptureAfterCommitCoversIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.WaitCaughtUp(t.Context()))
 
-	const writers, each = 4, 100
+	const writers = 4
+	each := 100
+	if testing.Short() {
+		each = 25
+	}
 	results := make(chan error, writers)
 	for w := range writers {
 		writer, capturer, replica := connect(t, c.Primary(), ""), connect(t, c.Primary(), ""), connect(t, c.Replica(0), "")
