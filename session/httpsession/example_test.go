@@ -82,12 +82,14 @@ func ExampleMark() {
 	mux := http.NewServeMux()
 	mux.Handle("/balance", httpsession.Fresh(list))
 	mux.Handle("/feed", httpsession.Stale(list))
+	mux.Handle("/statistics", httpsession.AnyReplica(list))
 	mux.Handle("/search", httpsession.AtMost(5*time.Second, list))
+	mux.Handle("/invitation", httpsession.Recheck(list))
 	mux.Handle("/report", httpsession.ReadOnly(httpsession.Group("group1", list)))
 	mux.Handle("/page", httpsession.OneServer(httpsession.UseReplica(list)))
 	handler := httpsession.Handler(mux)
 
-	for _, path := range []string{"/balance", "/feed", "/search", "/report", "/page"} {
+	for _, path := range []string{"/balance", "/feed", "/statistics", "/search", "/invitation", "/report", "/page"} {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
 		fmt.Println(path, answer.Body)
@@ -95,7 +97,9 @@ func ExampleMark() {
 	// Output:
 	// /balance on a replica: false
 	// /feed on a replica: true
+	// /statistics on a replica: true
 	// /search on a replica: true
+	// /invitation on a replica: true
 	// /report on a replica: true
 	// /page on a replica: true
 }

@@ -25,6 +25,14 @@ func ReadOnly(h http.Handler) http.Handler { return marked(h, readsplit.ReadOnly
 // sees all the same.
 func Stale(h http.Handler) http.Handler { return marked(h, readsplit.Stale) }
 
+// AnyReplica marks an endpoint for whose reads nothing matters but that a replica serves
+// them, not even the user's own writes: see readsplit.AnyReplica.
+func AnyReplica(h http.Handler) http.Handler { return marked(h, readsplit.AnyReplica) }
+
+// Recheck marks an endpoint that looks up rows which may just have been written by others:
+// what a replica does not have is looked for on the primary, see readsplit.Recheck.
+func Recheck(h http.Handler) http.Handler { return marked(h, readsplit.Recheck) }
+
 // AtMost marks an endpoint whose reads must not be older than d, in addition to
 // MaxLag.
 func AtMost(d time.Duration, h http.Handler) http.Handler {

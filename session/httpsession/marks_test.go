@@ -114,6 +114,15 @@ func TestMarks(t *testing.T) {
 
 	limited := opened(t, dsns, func(c *readsplit.Config) { c.MaxLag = 50 * time.Millisecond })
 	defer still(t, c)()
+	somebody := readsplit.WithSession(t.Context(), readsplit.NewSession())
+	buyer := customer("somebody")
+	require.NoError(t, db.WithContext(somebody).Create(&order{Customer: buyer}).Error)
+	find := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := db.WithContext(r.Context()).First(&order{}, "customer = ?", buyer).Error
+		_, _ = fmt.Fprint(w, err)
+	})
+	assert.Equal(t, gorm.ErrRecordNotFound.Error(), get(t, all(find), "GET", "/"))
+	assert.Equal(t, "<nil>", get(t, all(httpsession.Recheck(find)), "GET", "/"))
 	require.NoError(t, limited.Create(&order{Customer: "somebody"}).Error)
 	eventually(t, "replicas lag", func() bool {
 		server, err := served(limited.WithContext(t.Context()))
@@ -121,6 +130,7 @@ func TestMarks(t *testing.T) {
 	})
 	assert.Equal(t, "primary", get(t, all(who(limited)), "GET", "/"))
 	assert.Contains(t, []string{"primary", "replica1", "replica2"}, get(t, all(httpsession.Stale(who(limited))), "GET", "/"))
+	assert.Contains(t, []string{"replica1", "replica2"}, get(t, all(httpsession.AnyReplica(who(limited))), "GET", "/"))
 	assert.Equal(t, "primary", get(t, all(httpsession.AtMost(time.Millisecond, who(db))), "GET", "/"), "tightens what Off leaves open")
 }
 
