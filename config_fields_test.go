@@ -367,33 +367,38 @@ func (f fieldTest) guardErrors(t *testing.T) {
 func (f fieldTest) forbidNudge(t *testing.T) {
 	d := newDB(t, f.c, inDatabase(f.database), configured(quick), configured(func(c *readsplit.Config) { c.ForbidNudge = true }))
 	d.eligible(t, "replica1", "replica2")
+	ctx := nobody()
+	insert := func() string { return ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text") }
 	var end func()
 	var position string
-	eventually(t, "the bound to break", func() bool {
-		// Whatever the server itself writes meanwhile finishes the record: again then.
+	eventually(t, "the bound to break, and nothing to be written", func() bool {
+		// Whatever the server itself writes meanwhile (running transactions, every 15 s)
+		// finishes the record: again then.
 		if end != nil {
 			end()
 			d.eligible(t, "replica1", "replica2")
 		}
 		end = unfinished(t, f.c, f.database)
-		position = ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text")
-		for began := time.Now(); time.Since(began) < 3*time.Second; {
-			if served(t, d.WithContext(nobody())) == "primary" {
-				return true
+		position = insert()
+		for began := time.Now(); served(t, d.WithContext(nobody())) != "primary"; {
+			if time.Since(began) > 3*time.Second {
+				return false
 			}
 		}
-		return false
+		by := servers(t, d, ctx, 50)
+		decision, ok := readsplit.DecisionOf(d.WithContext(ctx).Raw(whoSQL).Scan(new(string)))
+		require.True(t, ok)
+		if insert() != position {
+			return false
+		}
+		assert.Equal(t, map[string]int{"primary": 50}, by)
+		assert.Equal(t, policy.ReasonLagging, decision.Reason)
+		return true
 	})
-	ctx := nobody()
-	assert.Equal(t, map[string]int{"primary": 50}, servers(t, d, ctx, 50))
-	decision, ok := readsplit.DecisionOf(d.WithContext(ctx).Raw(whoSQL).Scan(new(string)))
-	require.True(t, ok)
-	assert.Equal(t, policy.ReasonLagging, decision.Reason)
-	assert.Equal(t, position, ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text"), "nothing was written")
 	// With a nudge, the same state throws nobody out.
 	base := newDB(t, f.c, inDatabase(f.database), configured(quick))
 	eventually(t, "the nudge", func() bool { return served(t, base.WithContext(ctx)) != "primary" })
-	assert.NotEqual(t, position, ask[string](t, f.c.Primary(), "SELECT pg_current_wal_insert_lsn()::text"))
+	assert.NotEqual(t, position, insert())
 	end()
 	// Whoever comes next finds a primary whose log ends with a whole record.
 	require.NoError(t, base.Exec("UPDATE counters SET n = n").Error)
