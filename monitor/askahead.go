@@ -1,10 +1,6 @@
 package monitor
 
-import (
-	"time"
-
-	"github.com/readsplit/readsplit/policy"
-)
+import "time"
 
 // ahead asks a replica for its position while the primary is still being asked for the
 // one that a reader waits for. A replica that replays within the way to the primary has
@@ -70,11 +66,11 @@ func (m *Monitor) askAhead(capture uint64) {
 func (m *Monitor) first() (first *replica) {
 	m.ahead.turn++
 	all := m.all()
-	n := len(all)
+	n, now := len(all), time.Now()
 	var least time.Duration
 	for k := range n {
 		r := all[(k+m.ahead.turn)%n]
-		if !r.up || r.balanced || r.noPosition || r.role != policy.RoleStandby || r.sample.Paused || r.distance.is() > farWait {
+		if !r.serves() || r.noPosition || r.distance.is() > farWait || now.Before(r.health.until) {
 			continue
 		}
 		if d := r.estimate.delay + r.distance.is(); first == nil || 2*d+alike < least {

@@ -166,7 +166,7 @@ func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 	for k := range n {
 		r := all[(k+m.turn)%n]
 		switch {
-		case !r.up || r.balanced || r.role != policy.RoleStandby || r.known >= need || r.sample.Paused:
+		case !r.serves() || r.known >= need:
 		case best[0] == nil || r.news() < best[0].news():
 			best[0], best[1] = r, best[0]
 		case best[1] == nil || r.news() < best[1].news():
@@ -174,6 +174,13 @@ func (m *Monitor) quickest(need lsn.LSN) (best [askedPerWait]*replica) {
 		}
 	}
 	return best
+}
+
+// serves reports whether a read may go to r once it has replayed enough. One that was
+// drained is as quick as ever, and would take the questions of those that are read from.
+// The caller holds Monitor.mu.
+func (r *replica) serves() bool {
+	return r.up && !r.balanced && !r.drained && r.role == policy.RoleStandby && !r.sample.Paused
 }
 
 // news is how long it most likely takes until it is known here that r has a position
