@@ -8,8 +8,8 @@ import (
 	"github.com/readsplit/readsplit/lsn"
 )
 
-// captureRing is how many finished captures are remembered: four seconds at the
-// highest rate, which is longer than a replica may be behind by default. A session
+// captureRing is how many finished captures are remembered: two seconds at the
+// highest rate, which is as long as a replica may be behind by default. A session
 // that wrote longer ago than the ring reaches is judged by the oldest capture in
 // it, which still covers its write; were that from a moment ago, every replica
 // that is a little behind would be refused.
