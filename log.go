@@ -48,7 +48,11 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 		case monitor.StateStandby:
 			db.Logger.Error(ctx, "readsplit: %s is in recovery: it is a standby; is its address right (gorm.Open, Config.Primary, Resolver.Primary, dbresolver's Sources)?", c.Server)
 		case monitor.StateDown:
-			db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
+			if c.Replica < 0 {
+				db.Logger.Warn(ctx, "readsplit: %s is down: %v", c.Server, c.Err)
+				return
+			}
+			db.Logger.Warn(ctx, "readsplit: %s is down, and no read goes there until it answers: look at the server and its log: %v", c.Server, c.Err)
 		case monitor.StateNewHistory:
 			db.Logger.Warn(ctx, "readsplit: %s restarted or changed: earlier positions of sessions cannot be compared any more, and they read from it for a while", c.Server)
 		case monitor.StateEjected:
@@ -58,7 +62,7 @@ func logTo(db *gorm.DB) func(monitor.Change) {
 		case monitor.StateCutOff:
 			db.Logger.Warn(ctx, "readsplit: replica %q receives nothing, although the primary has more: look at the network between them, and in its log at the connection of its WAL receiver", c.Server)
 		case monitor.StateLagging:
-			db.Logger.Warn(ctx, "readsplit: replica %q is staler than MaxLag, or may be: only reads that allow more go there", c.Server)
+			db.Logger.Warn(ctx, "readsplit: replica %q is staler than MaxLag, or may be, and only reads that allow more go there: look at its replay (load, a pause, a long query there) and at the network", c.Server)
 		case monitor.StateReplays:
 			db.Logger.Warn(ctx, "readsplit: replica %q replays again", c.Server)
 		case monitor.StateReceives:
