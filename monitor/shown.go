@@ -26,7 +26,7 @@ func (m *Monitor) Shown(i int, generation uint64, t time.Time) (p lsn.Position, 
 }
 
 // AwaitShown is Shown, and asks the replica if need be: whoever waits shares the
-// question, and there is at most one in a millisecond. It gives up when until has
+// question, and one is under way at most. It gives up when until has
 // passed, ctx is done, or the replica is not what it was.
 func (m *Monitor) AwaitShown(ctx context.Context, i int, generation uint64, t, until time.Time) (p lsn.Position, ok bool) {
 	r := m.all()[i]
