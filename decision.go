@@ -1,6 +1,8 @@
 package readsplit
 
 import (
+	"strconv"
+
 	"gorm.io/gorm"
 
 	"github.com/readsplit/readsplit/policy"
@@ -20,6 +22,23 @@ type Decision struct {
 	// Attempts is how often the statement was run: more than 1 when a replica
 	// failed and it was run again elsewhere.
 	Attempts int
+}
+
+// String says it as the log does ([Config.LogServers]): "pg2, caught_up". A resolver and
+// further runs are named where there are any: "pg2 of archive, caught_up, run 2".
+func (d Decision) String() string {
+	if d.Server == "" {
+		return "not routed"
+	}
+	text := d.Server
+	if d.Resolver != "" {
+		text += " of " + d.Resolver
+	}
+	text += ", " + d.Reason.String()
+	if d.Attempts > 1 {
+		text += ", run " + strconv.Itoa(d.Attempts)
+	}
+	return text
 }
 
 // DecisionOf tells where the statement that tx is the result of was served:

@@ -20,6 +20,7 @@ func ExampleDecisionOf() {
 	tx := db.Where("customer = ?", "dora").Find(&orders)
 	if d, ok := readsplit.DecisionOf(tx); ok {
 		fmt.Println(d.Server, d.Replica, d.Attempts)
+		fmt.Println(d)
 	}
 
 	tx = db.Raw("SELECT id FROM orders WHERE customer = 'dora' FOR UPDATE").Scan(&orders)
@@ -28,6 +29,7 @@ func ExampleDecisionOf() {
 	fmt.Println(d.Reason.Sentence())
 	// Output:
 	// pg2 true 1
+	// pg2, within_lag
 	// primary locking_read
 	// The statement takes locks, which only the primary can give.
 }

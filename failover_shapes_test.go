@@ -318,6 +318,7 @@ func TestFailoverEndsTransactions(t *testing.T) {
 	c := breakable(t)
 	d := newFollowing(t, c)
 	counters(t, d, 4)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	d.follows(t, c.Primary())
 	tx, idle := d.Begin(), d.Begin()
 	require.NoError(t, tx.Exec("UPDATE counters SET n = 5 WHERE id = 1").Error)
@@ -346,6 +347,7 @@ func TestTopologyIsLookedAtAtOnce(t *testing.T) {
 	})
 	d := newDB(t, c, connected("port="+port), never)
 	counters(t, d, 2)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	require.EqualValues(t, 1, d.plugin.Status().Primary.Position.Timeline)
 
 	t.Run("a write that is refused as read-only", func(t *testing.T) {
@@ -381,6 +383,7 @@ func TestFailoverOfAName(t *testing.T) {
 	require.NoError(t, err)
 	d := newDB(t, c, connected(fmt.Sprintf("host=127.0.0.1,127.0.0.1 port=%s,%d", port, c.Replica(1).Port())), unopened(), configured(quick))
 	counters(t, d, 2)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	assert.Equal(t, "primary", d.writer(t))
 	require.Positive(t, d.pooled(t, c.Primary()))
 	heir := c.Replica(0)
@@ -426,6 +429,7 @@ func TestFailoverToAStranger(t *testing.T) {
 	stranger, host := c.Replica(0), c.Replica(1)
 	d := newDB(t, c, connected(hostsOf(c.Primary(), host)), unopened(), configured(quick))
 	counters(t, d, 2)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	assert.Equal(t, "primary", d.writer(t))
 	injected(t)(stranger.Promote(t.Context()))
 	eventually(t, "the warning", func() bool { return len(d.log.matching("warn:", `replica "replica1"`, "PRIMARY")) == 1 })
@@ -448,6 +452,7 @@ func TestFailoverOfAWriteUnderWay(t *testing.T) {
 	c := breakable(t)
 	d := newFollowing(t, c)
 	counters(t, d, 4)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	d.follows(t, c.Primary())
 	sync := func(standbys string) {
 		for _, s := range []string{"ALTER SYSTEM SET synchronous_standby_names = '" + standbys + "'", "SELECT pg_reload_conf()"} {

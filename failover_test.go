@@ -62,6 +62,7 @@ func TestFailoverFrozen(t *testing.T) {
 	c := breakable(t)
 	d := newFollowing(t, c, configured(unhurried))
 	counters(t, d, 16)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
 	slow := heldup.Watch(t)
@@ -100,6 +101,7 @@ func TestFailoverBothAlive(t *testing.T) {
 	c := breakable(t)
 	d := newFollowing(t, c, configured(unhurried))
 	counters(t, d, 16)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 8)
 	slow := heldup.Watch(t)
@@ -177,6 +179,7 @@ func TestFailoverOldPrimaryRejoins(t *testing.T) {
 	first, second := c.Replica(0), c.Replica(1)
 	d := newFollowing(t, c)
 	counters(t, d, 16)
+	require.NoError(t, c.WaitCaughtUp(t.Context())) // or the heir may know no table
 	d.follows(t, c.Primary())
 	u, readers, a := load(t, d, 4)
 	u.during(t, 100, func() bool { return true })

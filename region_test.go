@@ -88,7 +88,7 @@ func TestNearApplicationLeavesFarReplicasAlone(t *testing.T) {
 	counters(t, d, 1)
 	far := func() uint64 { return d.plugin.Status().Replicas[1].Reads }
 	eventually(t, "the near replica serves", func() bool { return served(t, d.WithContext(readsplit.Stale(context.Background()))) == "replica1" })
-	before := far()
+	before, late := far(), uint64(0)
 	for n := range 100 {
 		db := d.WithContext(readsplit.WithSession(context.Background(), readsplit.NewSession()))
 		if n%4 == 0 {
@@ -97,13 +97,15 @@ func TestNearApplicationLeavesFarReplicasAlone(t *testing.T) {
 		var server string
 		tx := db.Raw(whoSQL).Scan(&server)
 		require.NoError(t, tx.Error)
-		if n%4 == 0 && server == "replica2" && reason(t, tx) == policy.ReasonCaughtUp {
-			before++ // on a busy machine: it was asked later than the near one, and had the write
+		why := reason(t, tx)
+		if n%4 == 0 && server == "replica2" && (why == policy.ReasonCaughtUp || why == policy.ReasonWaited) {
+			late++ // on a busy machine: it was asked later than the near one, and had the write
 			continue
 		}
-		require.NotEqual(t, "replica2", server, "%v", reason(t, tx))
+		require.NotEqual(t, "replica2", server, "%v", why)
 	}
-	require.Equal(t, before, far())
+	require.Less(t, late, uint64(5), "of 25 reads after a write")
+	require.Equal(t, before+late, far())
 	require.True(t, d.plugin.Status().Replicas[1].Up, "it is known, and far away")
 }
 
