@@ -20,17 +20,15 @@ func ExampleDecisionOf() {
 	tx := db.Where("customer = ?", "dora").Find(&orders)
 	if d, ok := readsplit.DecisionOf(tx); ok {
 		fmt.Println(d.Server, d.Replica, d.Attempts)
-		fmt.Println(d)
 	}
 
 	tx = db.Raw("SELECT id FROM orders WHERE customer = 'dora' FOR UPDATE").Scan(&orders)
 	d, _ := readsplit.DecisionOf(tx)
-	fmt.Println(d.Server, d.Reason)
+	fmt.Println(d)
 	fmt.Println(d.Reason.Sentence())
 	// Output:
 	// pg2 true 1
-	// pg2, within_lag
-	// primary locking_read
+	// primary, locking_read
 	// The statement takes locks, which only the primary can give.
 }
 
