@@ -36,7 +36,7 @@ func TestTheShortWayLeadsWhereTheLongOneDoes(t *testing.T) {
 		{Balancer: policy.RoundRobin(), Policies: []policy.Policy{policy.OneServer()}},
 		{MaxLag: 100 * time.Millisecond, MaxWait: 20 * time.Millisecond},
 	} {
-		s.run(t, cfg, 100)
+		s.run(t, cfg, 60)
 	}
 	t.Log(s.reasons, s.known)
 	for _, reason := range []policy.Reason{
