@@ -107,10 +107,11 @@ func AtMost(ctx context.Context, d time.Duration) context.Context {
 	})
 }
 
-// Group marks reads that may use only replicas of this group (see
-// Replica.Groups), by the usual rules; if none of them is right, the primary. A
-// group that no replica is in is an error of the read, ErrUnknownGroup; an empty
-// name is no group, and takes an earlier mark away.
+// Group marks reads that may use only replicas of this group (see Replica.Groups), by
+// the usual rules. If none of them is right, Config.Groups says what happens: the
+// primary, unless its Otherwise is another replica or groups.ErrRefused. A name that no
+// replica has and Config.Groups does not describe is an error of the read,
+// [ErrUnknownGroup]; an empty name is no group, and takes an earlier mark away.
 func Group(ctx context.Context, name string) context.Context {
 	return with(ctx, func(m *marks) { m.group = name })
 }
