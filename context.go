@@ -118,7 +118,8 @@ func Group(ctx context.Context, name string) context.Context {
 
 // Recheck marks reads that must not miss a row which is there: a lookup of a
 // single row that finds nothing on a replica, and the last batch of FindInBatches,
-// are run once more on the primary. Config.NotFound says so for all reads.
+// are run once more on the primary. Config.NotFound says so for all reads. A read of a
+// group is not, unless the group's rule is groups.Primary.
 func Recheck(ctx context.Context) context.Context {
 	return with(ctx, func(m *marks) { m.recheck = true })
 }
