@@ -283,7 +283,8 @@ type Replica struct {
 	Dialector gorm.Dialector
 	// Zone is where the server stands, see Config.Zone. Defaults to none.
 	Zone string
-	// Weight is the share of reads relative to the other replicas. Defaults to 1.
+	// Weight is the share of reads relative to the other replicas, from 1 to
+	// policy.MaxWeight. Defaults to 1.
 	Weight int
 	// Groups are the classes of work that may ask for this server with Group, or are
 	// sent here by Config.Groups. Each has a connection pool of its own here, of

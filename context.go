@@ -107,17 +107,19 @@ func AtMost(ctx context.Context, d time.Duration) context.Context {
 	})
 }
 
-// Group marks reads that may use only replicas of this group (see
-// Replica.Groups), by the usual rules; if none of them is right, the primary. A
-// group that no replica is in is an error of the read, ErrUnknownGroup; an empty
-// name is no group, and takes an earlier mark away.
+// Group marks reads that may use only replicas of this group (see Replica.Groups), by
+// the usual rules. If none of them is right, Config.Groups says what happens: the
+// primary, unless its Otherwise is another replica or groups.ErrRefused. A name that no
+// replica has and Config.Groups does not describe is an error of the read,
+// [ErrUnknownGroup]; an empty name is no group, and takes an earlier mark away.
 func Group(ctx context.Context, name string) context.Context {
 	return with(ctx, func(m *marks) { m.group = name })
 }
 
 // Recheck marks reads that must not miss a row which is there: a lookup of a
 // single row that finds nothing on a replica, and the last batch of FindInBatches,
-// are run once more on the primary. Config.NotFound says so for all reads.
+// are run once more on the primary. Config.NotFound says so for all reads. A read of a
+// group is not, unless the group's rule is groups.Primary.
 func Recheck(ctx context.Context) context.Context {
 	return with(ctx, func(m *marks) { m.recheck = true })
 }

@@ -17,7 +17,8 @@ type Decision struct {
 	Resolver string
 	// Replica reports whether it was a replica.
 	Replica bool
-	// Reason is why, from one closed list.
+	// Reason is why, from one closed list. Its text is Reason.String(): string(d.Reason)
+	// would make a character of its number.
 	Reason policy.Reason
 	// Attempts is how often the statement was run: more than 1 when a replica
 	// failed and it was run again elsewhere.

@@ -15,8 +15,9 @@ var (
 	// AtMost). Try again later, or ask for less with Stale.
 	ErrPrimaryLost = errors.New("readsplit: the primary cannot be reached, so that no bound on staleness is proven")
 
-	// ErrUnknownGroup: the context, or a clause of dbresolver, names a group that no
-	// replica is in and no resolver.
+	// ErrUnknownGroup: the context, or a clause of dbresolver, names what is neither a
+	// resolver nor a group: no replica is in it, and Config.Groups does not describe it.
+	// The message lists those that there are.
 	ErrUnknownGroup = errors.New("readsplit: unknown group or resolver")
 
 	// ErrTokenInTransaction: a token was asked for while a transaction of its

@@ -72,6 +72,63 @@ func ExampleSessionFrom() {
 	// Output: ""
 }
 
+// A session by hand, where what must be seen is kept by the application: it is exported
+// when the session has something to tell, after the commit.
+func ExampleSession_Export() {
+	db, _, done := exampleDB(readsplit.Config{})
+	defer done()
+	store := session.NewMemory(session.MemoryOptions{Lifetime: -1}) // sure of everybody from the start
+
+	serve := func(user string, work func(ctx context.Context)) {
+		ctx := context.Background()
+		s := readsplit.NewSession()
+		if t, err := store.Load(ctx, user); err == nil {
+			s.JoinToken(t)
+		} else {
+			s.Doubt() // the primary for StickyWindow
+		}
+		work(readsplit.WithSession(ctx, s))
+		if !s.Changed() {
+			fmt.Println("nothing to tell")
+			return
+		}
+		t, err := s.Export(ctx)
+		if err == nil {
+			err = store.Advance(ctx, user, t)
+		}
+		fmt.Println("told", err)
+	}
+	serve("ruth", func(ctx context.Context) {
+		db.WithContext(ctx).Create(&Order{Customer: "ruth", Title: "a kite"})
+	})
+	serve("ruth", func(ctx context.Context) {
+		var n int64
+		db.WithContext(ctx).Model(&Order{}).Where("customer = ?", "ruth").Count(&n)
+		fmt.Println(n)
+	})
+	// Output:
+	// told <nil>
+	// 1
+	// nothing to tell
+}
+
+// One user who must never see anything disappear again, in an application that is content
+// with ReadYourWrites for the others; and whose reads prefer the replica that has served
+// them before.
+func ExampleSession_SetGuarantee() {
+	db, _, done := exampleDB(readsplit.Config{})
+	defer done()
+
+	auditor := readsplit.NewSession()
+	auditor.SetGuarantee(session.MonotonicReads)
+	auditor.Prefer("auditor 17")
+	ctx := readsplit.WithSession(context.Background(), auditor)
+
+	db.WithContext(ctx).Find(&[]Order{})
+	fmt.Println("what a read has shown is in the token:", auditor.Changed())
+	// Output: what a read has shown is in the token: true
+}
+
 // Looking into a token, with the keys that the plugin has.
 func ExampleConfig_ParseToken() {
 	config := readsplit.Config{TokenKeys: [][]byte{[]byte("use sixteen random bytes or more")}}

@@ -58,7 +58,8 @@ func (m member) takeOut(forGood bool) {
 }
 
 // Resume puts a replica back into service that [Plugin.Drain] took out of it. It
-// starts slowly, see monitor.Health.
+// starts slowly, see monitor.Health. It is named as for Drain; a name that no replica has
+// is an error.
 func (p *Plugin) Resume(name string) error {
 	p.adding.Lock()
 	defer p.adding.Unlock()
@@ -77,7 +78,9 @@ func (p *Plugin) Resume(name string) error {
 	return nil
 }
 
-// SetTraffic changes Config.Traffic, for all reads that are decided from now on.
+// SetTraffic changes Config.Traffic, for all reads that are decided from now on; before
+// db.Use it takes the place of Config.Traffic. A Percent that is not from 0 to 100 is an
+// error, and then nothing is changed.
 func (p *Plugin) SetTraffic(t policy.Traffic) error {
 	if err := t.Validate(); err != nil {
 		return err

@@ -77,11 +77,14 @@ type router struct {
 	// startClaim is the first capture that covers everything from before this
 	// router was in use.
 	startClaim uint64
-	rumours    rumours                             // what tokens said that is not proven yet
-	wasDown    sync.Map                            // servers that were down once, by name
-	plans      plans                               // of the application's prepared statements
-	store      atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
-	inUse      bool                                // start was called
+	// toldSince is when other routers over the same primary had begun to tell this one
+	// what they write, in nanoseconds since processStart; 0: they do not yet.
+	toldSince atomic.Int64
+	rumours   rumours                             // what tokens said that is not proven yet
+	wasDown   sync.Map                            // servers that were down once, by name
+	plans     plans                               // of the application's prepared statements
+	store     atomic.Pointer[gorm.PreparedStmtDB] // where those are, once there was one
+	inUse     bool                                // start was called
 
 	_        [64]byte // of others' counts
 	ticket   atomic.Uint64
@@ -242,6 +245,7 @@ func (rt *router) start() {
 	// No capture has begun yet, so that whatever is written until add is covered.
 	rt.startClaim = rt.monitor.NextCapture()
 	plugins.add(rt)
+	rt.toldSince.Store(int64(time.Since(processStart)))
 	// How commits through another router were acknowledged is not known here.
 	insert := len(plugins.all()) > 1
 	for _, r := range []*register{&rt.process, &rt.unscoped} {

@@ -29,6 +29,7 @@ type Session struct {
 	// covers is since when writes without a session count as the session's own, in
 	// nanoseconds since processStart; 0: they do not.
 	covers   atomic.Int64
+	born     time.Duration // when it was made, since processStart; 0: not known
 	level    atomic.Int32  // a Guarantee and 1; 0: Config.Guarantee
 	keeps    atomic.Bool   // see KeepServer
 	affinity atomic.Uint64 // see Prefer
@@ -66,7 +67,7 @@ type ledger struct {
 
 // NewSession returns a session that has not written anything yet. Give it to the
 // requests of one user with [WithSession].
-func NewSession() *Session { return &Session{} }
+func NewSession() *Session { return &Session{born: time.Since(processStart)} }
 
 // ledgerOf returns s's ledger for p, making one if need be.
 func (s *Session) ledgerOf(rt *router) *ledger {
@@ -85,7 +86,7 @@ func (s *Session) ledgerOf(rt *router) *ledger {
 	}
 	l := &ledger{}
 	l.plugin.Store(rt)
-	if rt.startClaim > 0 {
+	if rt.startClaim > 0 && !s.bornAfter(rt) {
 		// s may have written through another plugin before this one was in use.
 		l.claim.update(func(c session.Claim) session.Claim {
 			// How its commits were acknowledged is not known here.
@@ -94,6 +95,14 @@ func (s *Session) ledgerOf(rt *router) *ledger {
 	}
 	s.more = append(s.more, l)
 	return l
+}
+
+// bornAfter reports whether s is known to have been made when rt was in use, so that rt
+// was told of all that it has written. Its token would else ask for what it has not
+// written, and every response that only read would set a cookie.
+func (s *Session) bornAfter(rt *router) bool {
+	told := rt.original().toldSince.Load()
+	return told > 0 && int64(s.born) > told
 }
 
 // ledgers returns every ledger of s.

@@ -128,7 +128,7 @@ func (h *rehearsal) session(s *Session) *Session {
 	if c := h.sessions[s]; c != nil {
 		return c
 	}
-	c := &Session{}
+	c := &Session{born: s.born}
 	h.sessions[s] = c
 	s.mu.Lock()
 	c.tokens = slices.Clone(s.tokens)

@@ -127,7 +127,7 @@ type ServerStatus struct {
 	LagKnown    bool
 	BehindBytes uint64
 	// CatchUp is how long the replica recently took to reach a position that the
-	// primary already had.
+	// primary already had; 0: not measured yet.
 	CatchUp time.Duration
 	// Paused: an administrator paused replay. Balanced: the name answers as
 	// several servers, and reads find out on their connections what they are shown.

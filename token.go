@@ -21,7 +21,8 @@ type Token = session.Token
 
 // ParseToken reads the text of a session token with c's keys, for code that
 // wants to look inside; a session reads it back with Session.Join, which never
-// fails. The error is a *session.TokenError and never contains the text.
+// fails. The error is a *session.TokenError, or says what is wrong with c.TokenKeys, and
+// never contains the text.
 func (c Config) ParseToken(text string) (Token, error) {
 	keys, err := session.NewKeys(c.TokenKeys...)
 	if err != nil {
@@ -104,7 +105,8 @@ func (s *Session) tokenNow() (Token, *session.Keys) {
 }
 
 // Export is Token for a store that is the application's own: what the text would
-// say. It is empty when s has nothing to see.
+// say. It is empty when s has nothing to see, waits as Token does, and fails inside an
+// open transaction of s alone, with [ErrTokenInTransaction].
 func (s *Session) Export(ctx context.Context) (Token, error) {
 	if s.open.Load() > 0 {
 		return Token{}, ErrTokenInTransaction
