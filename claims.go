@@ -76,7 +76,7 @@ func (rt *router) historyNow() *lsn.History {
 // demand adds what the reads of m must see to q. It waits, as long as p has, for a
 // position that is still to be captured.
 func (rt *router) demand(ctx context.Context, m *marks, q *policy.Query, p *patience) (at time.Time) {
-	if rt.openRows.n.Load() != 0 || rt.foreign.n.Load() != 0 || !plugins.alone(rt) {
+	if rt.unseen() || !plugins.alone(rt) {
 		rt.sweepOpen(q, m)
 	}
 	if q.Mode == policy.AnyReplica {

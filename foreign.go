@@ -73,6 +73,7 @@ func (rt *router) foreignTx(tx *sql.Tx, m *marks, info sqlclass.Info) {
 	}
 	f.list = append(f.list, foreignTx{tx: tx, marks: m, everybody: everybody})
 	f.n.Store(int32(len(f.list)))
+	plugins.stays(rt)
 }
 
 // sweepForeign finds the foreign transactions that have ended since, and tells
@@ -135,6 +136,7 @@ func (rt *router) handedOut(tx *sql.Tx, tracked *trackedTx) {
 	}
 	f.list = append(f.list, foreignTx{tx: tx, marks: marksOf(tracked.ctx), tracked: tracked})
 	f.n.Store(int32(len(f.list)))
+	plugins.stays(rt)
 }
 
 // handedBack stops watching a transaction that was ended by its handle.

@@ -98,7 +98,11 @@ func (rt *router) committing(r openRow) {
 	}
 	o.list = append(o.list, r)
 	o.n.Store(int32(len(o.list)))
+	plugins.stays(rt)
 }
+
+// unseen reports whether something may be under way whose end was not seen.
+func (rt *router) unseen() bool { return rt.openRows.n.Load() != 0 || rt.foreign.n.Load() != 0 }
 
 // remove forgets rows whose end was seen.
 func (o *openRows) remove(rows *sql.Rows) {
@@ -158,6 +162,9 @@ func (rt *router) sweepOpen(q *policy.Query, m *marks) {
 		pending := s.sweepRows(m)
 		s.openRows.mu.Unlock()
 		q.Pending = q.Pending || pending
+	}
+	if rt.rehearsal == nil {
+		plugins.letGo()
 	}
 }
 

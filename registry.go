@@ -1,8 +1,11 @@
 package readsplit
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/readsplit/readsplit/policy"
 )
 
 // registry knows the plugins of this process that are in use. Two of them can
@@ -11,6 +14,10 @@ import (
 type registry struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]*router]
+	// left are routers that are not in use any more, while something that was begun
+	// through them is under way whose end nobody has seen. Nothing is read through them
+	// that would look whether it has ended.
+	left atomic.Pointer[[]*router]
 }
 
 var plugins registry
@@ -39,33 +46,85 @@ func (r *registry) remove(rt *router) {
 		}
 	}
 	r.list.Store(&l)
+	if rt.unseen() { // asked last: what begins later sees that rt is not in use
+		r.keep(rt)
+	}
+}
+
+// behind returns the routers that are not in use any more, and must not be forgotten yet.
+func (r *registry) behind() []*router {
+	if l := r.left.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+// stays keeps rt among the routers that are looked at if it is not in use any more.
+// Something whose end nobody sees has begun through it: a handle goes on writing when
+// its plugin was closed.
+func (r *registry) stays(rt *router) {
+	if !rt.watched || rt.rehearsal != nil || slices.Contains(r.all(), rt) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep(rt)
+}
+
+// keep is stays for a caller who holds mu.
+func (r *registry) keep(rt *router) {
+	if l := r.behind(); !slices.Contains(l, rt) {
+		l = append(l[:len(l):len(l)], rt)
+		r.left.Store(&l)
+	}
+}
+
+// letGo forgets the routers that are not in use any more, and through which nothing is
+// under way.
+func (r *registry) letGo() {
+	for _, rt := range r.behind() {
+		rt.sweepForeign(&policy.Query{}, noMarks)
+		rt.sweepClosed()
+		if rt.unseen() {
+			continue
+		}
+		r.mu.Lock()
+		if !rt.unseen() { // asked again: what begins now waits to be kept
+			l := slices.DeleteFunc(slices.Clone(r.behind()), func(q *router) bool { return q == rt })
+			r.left.Store(&l)
+		}
+		r.mu.Unlock()
+	}
 }
 
 // sharing returns p and every plugin whose primary may be the same database
 // cluster: the same system identifier, or one that is not known yet. p itself
-// need not be in use any more: its statements still run.
+// need not be in use any more: its statements still run. Nor need those through which
+// something is still under way.
 func (r *registry) sharing(rt *router) []*router {
 	if rt.rehearsal != nil {
 		return rt.rehearsal.sharing(rt)
 	}
 	l := rt.self
-	for _, q := range r.all() {
-		if q == rt || !q.watched || !rt.watched {
-			continue
-		}
-		system, other := rt.history().System, q.history().System
-		if system == 0 || other == 0 || system == other {
-			l = append(l[:len(l):len(l)], q)
+	for _, some := range [...][]*router{r.all(), r.behind()} {
+		for _, q := range some {
+			if q == rt || !q.watched || !rt.watched {
+				continue
+			}
+			system, other := rt.history().System, q.history().System
+			if system == 0 || other == 0 || system == other {
+				l = append(l[:len(l):len(l)], q)
+			}
 		}
 	}
 	return l
 }
 
 // alone reports whether no plugin but rt's can be over the same database cluster, because
-// there is none.
+// there is none, nor one that was closed and through which something is under way.
 func (r *registry) alone(rt *router) bool {
 	l := r.list.Load()
-	return l != nil && len(*l) == 1 && (*l)[0] == rt
+	return l != nil && len(*l) == 1 && (*l)[0] == rt && len(r.behind()) == 0
 }
 
 // knows reports whether some plugin's primary has this system identifier.

@@ -2,6 +2,7 @@ package readsplit_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -65,6 +66,47 @@ func TestWriteThroughAClosedPlugin(t *testing.T) {
 	require.NoError(t, old.WithContext(ctx).Exec("INSERT INTO visits VALUES (1)").Error)
 	require.Equal(t, 1, visits(t, d.WithContext(ctx)))
 	require.Equal(t, 1, visits(t, d.DB), "the process")
+}
+
+// And what is committed out of its sight: when rows are closed, by the *sql.Tx.
+func TestWriteThroughAClosedPluginThatEndsUnseen(t *testing.T) {
+	const insert = "INSERT INTO visits VALUES (1)"
+	handedOut := func(t *testing.T, db *gorm.DB) func() error {
+		tx := db.Begin()
+		require.NoError(t, tx.Exec(insert).Error)
+		raw, ok := readsplit.SQLTx(tx)
+		require.True(t, ok)
+		return raw.Commit
+	}
+	rows := func(t *testing.T, db *gorm.DB) func() error {
+		rows, err := db.Raw(insert + " RETURNING n").Rows()
+		require.NoError(t, err)
+		return rows.Close
+	}
+	for name, begin := range map[string]func(*testing.T, *gorm.DB) func() error{"rows": rows, "a transaction": handedOut} {
+		for _, closedFirst := range []bool{true, false} {
+			for who, ctx := range map[string]context.Context{"a session": nobody(), "the process": t.Context()} {
+				t.Run(fmt.Sprintf("%s of %s, closed first %v", name, who, closedFirst), func(t *testing.T) {
+					d := visited(t)
+					old := newDB(t, d.cluster, inDatabase(d.name))
+					replicasServe(t, d.WithContext(ctx))
+					defer still(t, d.cluster)()
+					var end func() error
+					if !closedFirst {
+						end = begin(t, old.WithContext(ctx))
+					}
+					require.NoError(t, old.plugin.Close(t.Context()))
+					if closedFirst {
+						end = begin(t, old.WithContext(ctx))
+					}
+					visits(t, d.WithContext(ctx)) // somebody looks while it is under way
+					require.NoError(t, end())
+					require.Equal(t, 1, visits(t, d.WithContext(ctx)))
+					require.Equal(t, 1, visits(t, d.DB), "the process")
+				})
+			}
+		}
+	}
 }
 
 // What a session wrote through another plugin before this one was in use.
