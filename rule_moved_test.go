@@ -1,6 +1,7 @@
 package readsplit_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -89,5 +90,32 @@ func TestNameMovesUnderReads(t *testing.T) {
 	}
 	d.eligible(t, "replica2")
 	assert.Empty(t, d.log.matching("it is left alone for a while"))
+	assert.False(t, d.plugin.Status().Replicas[0].Balanced)
+}
+
+// The pool of a replica is the application's own. A connection that it gives back when the
+// name has moved is from before that, and does not make several servers of the name.
+func TestNameMovesUnderTheApplicationsOwnPool(t *testing.T) {
+	c := breakable(t)
+	name := newName(t, c.Replica(0))
+	database, in := onDatabase(t, c)
+	own, err := sql.Open("pgx", through(c.Replica(0), database, name.port()))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, own.Close()) })
+	d := newDB(t, c, in, configured(patient), configured(func(c *readsplit.Config) {
+		c.Replicas = []readsplit.Replica{{
+			Name: "ro", Dialector: postgres.New(postgres.Config{Conn: own}),
+			Pool: readsplit.Pool{MaxLifetime: 1}, // each read has a connection of its own
+		}}
+	}))
+	d.eligible(t, "replica1")
+	held, err := own.Conn(t.Context())
+	require.NoError(t, err)
+	name.lead(c.Replica(1))
+	d.eligible(t, "replica2")
+	require.NoError(t, held.Close())
+	require.Equal(t, 1, own.Stats().Idle)
+	d.eligible(t, "replica2")
+	assert.Zero(t, own.Stats().Idle, "it is closed")
 	assert.False(t, d.plugin.Status().Replicas[0].Balanced)
 }
