@@ -20,6 +20,8 @@ type lastRun struct {
 	late  bool // it was broken off at its own deadline
 	trial bool // it was sent to a replica that is ejected
 	pace  pace // unknown of one that failed after its first row
+	// generation of the replica when it was decided.
+	generation uint64
 }
 
 // weigh takes into account how a run went that failed, beside its error: whether

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -71,6 +72,18 @@ func (d *dialer) scarce() bool {
 	}
 	most := d.db.Stats().MaxOpenConnections
 	return !d.owned && 0 < most && most < 4
+}
+
+// begins returns when the connection that dial is about to bring was begun to be opened, at
+// the earliest. A pool of the application's own may have one idle, or give the next one that
+// comes back: it can be to a server that the name has left since.
+func (d *dialer) begins() time.Time {
+	if !d.owned {
+		if s := d.db.Stats(); s.Idle > 0 || s.MaxOpenConnections > 0 && s.OpenConnections >= s.MaxOpenConnections {
+			return processStart
+		}
+	}
+	return time.Now()
 }
 
 // dial opens one connection.

@@ -53,7 +53,7 @@ func (d *dialer) conn(ctx context.Context) (*sql.Conn, error) {
 		case answer <- opened{conn, err}:
 		case <-gone:
 			if conn != nil {
-				_ = conn.Close()
+				closeForGood(conn)
 			}
 		}
 	}()

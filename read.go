@@ -102,7 +102,7 @@ func (r *route) read(ctx context.Context, text string, attempt func(s *server) e
 			}
 			continue
 		}
-		next, again := r.failed(ctx, s, err, lastRun{text, processStart.Add(r.began), late, trial, ran})
+		next, again := r.failed(ctx, s, err, lastRun{text, processStart.Add(r.began), late, trial, ran, generation})
 		if !again {
 			r.toldBy(m, s, generation, err)
 			r.ranOn(ctx, s, reason)
@@ -167,10 +167,14 @@ func (r *route) failed(ctx context.Context, s *server, err error, run lastRun) (
 		v = retry.Verdict{Action: retry.Elsewhere, Cause: retry.CauseServerDead}
 	}
 	v = r.weigh(ctx, v, err, run)
-	if v.ServerSuspect && !s.balanced() { // one of several servers, which says nothing of the others
+	// What was sent to a run that has ended, or to a server that the name has left, was
+	// broken off from here: it says nothing of the one that is there now, which a few such
+	// reads would eject for a while in its first moment.
+	current := r.router.monitor.Generation(s.index) == run.generation
+	if v.ServerSuspect && current && !s.balanced() { // one of several servers, which says nothing of the others
 		r.router.monitor.Suspect(s.index, err)
 	}
-	if v.Strikes() {
+	if v.Strikes() && current {
 		r.router.monitor.Struck(s.index, run.trial, err)
 	}
 	s.timeFailed(ctx, v, run, r.pooled())

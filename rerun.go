@@ -98,7 +98,7 @@ func (r *route) rerun(db *gorm.DB) {
 			r.router.conflicted(err) // the caller's, and counted
 			return
 		}
-		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{text: db.Statement.SQL.String(), began: processStart.Add(r.began)})
+		primary, again := r.failed(db.Statement.Context, r.at, err, lastRun{text: db.Statement.SQL.String(), began: processStart.Add(r.began), generation: r.generation})
 		if !again {
 			return
 		}

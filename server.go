@@ -95,7 +95,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if s.balanced() {
 		return s.connectName(ctx, life)
 	}
-	began := time.Now()
+	began := s.dialer.begins()
 	h, err := s.dialer.dial(ctx)
 	if err != nil {
 		return nil, s.why(ctx, life, err)

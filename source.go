@@ -100,8 +100,7 @@ func (s *source) drop() {
 	if s.conn == nil {
 		return
 	}
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = s.conn.Close()
+	closeForGood(s.conn)
 	s.conn = nil
 }
 

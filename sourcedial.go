@@ -3,6 +3,7 @@ package readsplit
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"time"
 
@@ -102,14 +103,14 @@ func (s *source) beside(ctx context.Context) (quick <-chan *sql.Conn, end func()
 	got, over := make(chan *sql.Conn), make(chan struct{})
 	go func() {
 		defer close(over)
-		conn, err := s.dialer.db.Conn(ctx)
+		conn, err := s.dialer.conn(ctx) // the driver alone may wait for ever
 		if err != nil {
 			return
 		}
 		select {
 		case got <- conn:
 		case <-ctx.Done():
-			_ = conn.Close()
+			closeForGood(conn)
 		}
 	}()
 	return got, func() {
@@ -128,6 +129,15 @@ func (s *source) abandon() {
 	d.cancel()
 	<-d.done
 	if d.conn != nil {
-		_ = d.conn.Close()
+		closeForGood(d.conn)
 	}
+}
+
+// closeForGood closes a connection instead of giving it back. In the pool that it came
+// from it would be idle, and be taken for a new one by whoever opens a connection next: one
+// to the server that the name led to when it was opened, which has left it by then. The
+// name would seem to lead to both, and to be several servers for ever.
+func closeForGood(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = conn.Close()
 }

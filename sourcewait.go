@@ -3,7 +3,6 @@ package readsplit
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,7 +61,6 @@ func (w *waitConn) drop() {
 	if w.conn == nil {
 		return
 	}
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = w.conn.Close()
+	closeForGood(w.conn)
 	w.conn = nil
 }

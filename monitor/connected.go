@@ -82,7 +82,7 @@ func (l Look) connected(c lsn.Connect) (events []Change, again bool, err error) 
 		// Nothing is claimed of the server that the connection could contradict.
 	case r.gen.Load() != l.generation:
 		return nil, true, nil
-	case r.left.System == c.System && r.left.Started == c.Started && !l.dialed.IsZero() && l.dialed.Before(r.leftAt):
+	case !l.dialed.IsZero() && l.dialed.Before(r.left.when(c.Server)):
 		return nil, false, ErrLeft
 	case r.server.System != c.System || r.server.Started != c.Started:
 		r.stranger = true

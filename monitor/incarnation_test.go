@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -347,4 +348,55 @@ func TestConnectionThatIsOvertakenLooksAgain(t *testing.T) {
 		pass(longest)
 		assert.False(t, replica(m, 0).Balanced)
 	})
+}
+
+// A name moves twice. What was begun to be opened before the first move is from before
+// both.
+func TestConnectionFromBeforeANameMovedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1)
+		s := w.standbys[0]
+		m := w.start(t)
+		pass(longest)
+		w.happened()
+		before, old := time.Now(), s.connects()
+		pass(time.Millisecond)
+		for range 2 {
+			w.change(func() { s.state.Started += 500; s.connected = false })
+			pass(longest)
+		}
+		assert.Equal(t, []string{"r0 restarted", "r0 restarted"}, w.happened())
+		_, err := m.Look(0).Dialed(before).Connected(old)
+		require.ErrorIs(t, err, monitor.ErrLeft)
+		w.change(func() { s.connected = false })
+		pass(10 * longest)
+		assert.False(t, replica(m, 0).Balanced)
+		assert.Empty(t, w.happened())
+	})
+}
+
+// Behind a name that leads to its servers in strict turns, the sampler's new connections
+// and a reader's never come to the same one, nor the sampler's to the one before. It is
+// recognised all the same, and not taken for one that moves on for ever.
+func TestNameThatLeadsToItsServersInTurns(t *testing.T) {
+	for _, servers := range []int64{2, 3, 4, 5, 9} {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(1)
+				s := w.standbys[0]
+				m := w.start(t)
+				pass(longest)
+				turn := int64(0)
+				next := func() { turn++; s.state.Started = 2000 + turn%servers }
+				for range servers {
+					w.change(next)
+					require.NoError(t, m.Connected(0, s.connects()))
+					w.change(func() { next(); s.connected = false })
+					pass(longest)
+				}
+				assert.True(t, replica(m, 0).Balanced, "after %v", w.happened())
+				assert.True(t, replica(m, 0).Up)
+			})
+		})
+	}
 }

@@ -69,9 +69,8 @@ type replica struct {
 	sample     lsn.Sample // the newest full sample, with Replay kept up to date
 	began      time.Time  // when the newest question was sent
 	answered   time.Time
-	left       lsn.Server // the run before this one, and when it was left
-	leftAt     time.Time
-	since      time.Time // when it came back
+	left       departures // the runs before this one
+	since      time.Time  // when it came back
 	gone       bool
 	drained    bool
 	lineage    lineage
@@ -114,10 +113,10 @@ func (r *replica) take(began time.Time, s lsn.Sample, fresh bool) (events []Chan
 	case !same:
 		// Another run: what its predecessor had shown proves nothing of it. If a
 		// new connection reached another run than the predecessor, it was this.
-		if s.System == r.left.System && s.Started == r.left.Started && time.Since(r.leftAt) < soon {
+		if at := r.left.when(s.Server); !at.IsZero() && time.Since(at) < soon {
 			r.balance(note)
 		}
-		r.left, r.leftAt = r.server, time.Now()
+		r.left.add(r.server)
 		r.void(s.Server)
 		r.stranger = false
 		note(StateRestarted)
