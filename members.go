@@ -153,7 +153,8 @@ func (p *Plugin) AddReplica(resolver string, r Replica) error {
 
 // RemoveReplica takes a replica out of service as [Plugin.Drain] does and forgets
 // it: no connection to it is left. It is named as for Drain. When ctx ends before
-// its reads have, they are broken off and run elsewhere; that is no error.
+// its reads have, they are broken off and run elsewhere; that is no error, but for
+// rows of which the application has some already, beyond what docs/retries.md says.
 func (p *Plugin) RemoveReplica(ctx context.Context, name string) error {
 	found, err := p.takeOut(name, true)
 	if err != nil {
