@@ -59,6 +59,6 @@ func (rt *router) noticeSettings(info sqlclass.Info) {
 	if info.Flags.Has(sqlclass.AsyncCommit) {
 		// A SET outside a transaction stays on its pooled connection, where any
 		// later transaction may find it.
-		rt.monitor.MarkAsync()
+		plugins.commitAsync(rt)
 	}
 }

@@ -18,6 +18,9 @@ type registry struct {
 	// through them is under way whose end nobody has seen. Nothing is read through them
 	// that would look whether it has ended.
 	left atomic.Pointer[[]*router]
+	// async are the systems of which some connection may commit before it has flushed. The
+	// connection may outlive the plugin that was told. Guarded by mu.
+	async map[uint64]bool
 }
 
 var plugins registry
@@ -125,6 +128,43 @@ func (r *registry) sharing(rt *router) []*router {
 func (r *registry) alone(rt *router) bool {
 	l := r.list.Load()
 	return l != nil && len(*l) == 1 && (*l)[0] == rt && len(r.behind()) == 0
+}
+
+// commitAsync says that commits through rt may from now on be acknowledged before they
+// are flushed. Those who read through another plugin would miss them by a position that
+// goes by what is flushed.
+func (r *registry) commitAsync(rt *router) {
+	r.mu.Lock()
+	if r.async == nil {
+		r.async = make(map[uint64]bool)
+	}
+	r.async[rt.history().System] = true // first: whoever begins later looks here
+	r.mu.Unlock()
+	for _, q := range r.sharing(rt) {
+		q.monitor.MarkAsync()
+	}
+}
+
+// commitsAsync reports whether that was said before rt was in use, of what may be its
+// primary.
+func (r *registry) commitsAsync(rt *router) bool {
+	system := rt.history().System
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.async[system] || r.async[0] || system == 0 && len(r.async) > 0
+}
+
+// asyncBegins is commitAsync of one transaction, which ended is told the end of.
+func (r *registry) asyncBegins(rt *router) (ended func()) {
+	all := r.sharing(rt)
+	for _, q := range all {
+		q.monitor.AsyncBegins()
+	}
+	return func() {
+		for _, q := range all {
+			q.monitor.AsyncEnds()
+		}
+	}
 }
 
 // knows reports whether some plugin's primary has this system identifier.

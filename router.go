@@ -261,6 +261,9 @@ func (rt *router) start() {
 		rt.catalog.Start()
 	}
 	rt.monitor.Start()
+	if plugins.commitsAsync(rt) {
+		rt.monitor.MarkAsync()
+	}
 	if decides {
 		rt.judge()
 	}

@@ -132,3 +132,64 @@ func TestR02AsynchronousCommit(t *testing.T) {
 		})
 	}
 }
+
+// What one plugin was shown holds for the others over the same primary: a SET stays on
+// the connection of the one, and the session reads through the other.
+func TestR02AsynchronousCommitThroughAnotherPlugin(t *testing.T) {
+	c := testenv.Start(t, testenv.Setting("wal_writer_delay", "10s"), testenv.Setting("wal_writer_flush_after", "1GB"), testenv.Setting("autovacuum", "off"))
+	d := newDB(t, c)
+	counters(t, d, 1)
+	execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	other := newDB(t, c, inDatabase(d.name))
+	pool, err := other.DB.DB()
+	require.NoError(t, err)
+	pool.SetMaxOpenConns(1)
+	require.NoError(t, other.Exec("SET synchronous_commit = off").Error)
+	session := readsplit.WithSession(t.Context(), readsplit.NewSession())
+	for n := 1; n <= fewer(16, 8); n++ {
+		require.NoError(t, other.WithContext(session).Exec("UPDATE counters SET n = ? WHERE id = 1", n).Error)
+		var got int
+		require.NoError(t, d.WithContext(readsplit.Stale(session)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
+		require.Equal(t, n, got, "round %d", n)
+		// Else a position from before would lie beyond what is flushed, and keep the
+		// session on the primary by itself.
+		execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
+		require.NoError(t, c.WaitCaughtUp(t.Context()))
+	}
+}
+
+// MaxLag counts from the acknowledgement, also for those whose session did not write: a
+// commit that is not flushed yet is in no sample of the primary that goes by what is
+// flushed.
+func TestR05AsynchronousCommitIsWithinMaxLag(t *testing.T) {
+	c := testenv.Start(t, testenv.Setting("wal_writer_delay", "10s"), testenv.Setting("wal_writer_flush_after", "1GB"), testenv.Setting("autovacuum", "off"))
+	d := newDB(t, c, configured(func(c *readsplit.Config) {
+		c.MaxLag, c.MaxSampleAge, c.StickyWindow = time.Second, time.Second, 2*time.Second
+	}))
+	counters(t, d, 1)
+	execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
+	require.NoError(t, c.WaitCaughtUp(t.Context()))
+	through := newDB(t, c, inDatabase(d.name))
+	for name, db := range map[string]*testDB{"here": d, "through another plugin": through} {
+		for i, set := range []string{"SET LOCAL synchronous_commit = off", "SELECT set_config('synchronous_commit', 'off', true)"} {
+			execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
+			d.eligible(t, "replica1", "replica2")
+			n := 10*len(name) + i
+			require.NoError(t, db.WithContext(nobody()).Transaction(func(tx *gorm.DB) error {
+				if err := tx.Exec(set).Error; err != nil {
+					return err
+				}
+				return tx.Exec("UPDATE counters SET n = ? WHERE id = 1", n).Error
+			}))
+			acknowledged := time.Now()
+			for seen := false; !seen; {
+				var got int
+				began := time.Now()
+				require.NoError(t, d.WithContext(nobody()).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
+				seen = got == n
+				require.True(t, seen || began.Sub(acknowledged) <= time.Second, "%s, %s: not seen after %v", name, set, began.Sub(acknowledged))
+			}
+		}
+	}
+}

@@ -26,7 +26,7 @@ func (rt *router) noticed(err error) error {
 func (rt *router) settingsChanged(s settings) {
 	for name := range s {
 		if name == "synchronous_commit" {
-			rt.monitor.MarkAsync() // as a SET that passes through
+			plugins.commitAsync(rt) // as a SET that passes through
 		}
 	}
 }

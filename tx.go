@@ -43,6 +43,7 @@ type trackedTx struct {
 	over       bool
 	noted      bool        // begunByNobody
 	unhook     func() bool // no longer end with ctx
+	flushed    func()      // see commitsAsync; nil: the COMMIT is flushed before it is acknowledged
 	unknown    error       // how COMMIT ended, where that does not say what became of it
 }
 
@@ -162,7 +163,7 @@ func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	t.router.tellInside(ctx, nil, policy.ReasonInTransaction)
 	info := t.router.classify(query)
 	if info.Flags.Has(sqlclass.AsyncCommit) {
-		t.insert.Store(true)
+		t.commitsAsync()
 		if info.Flags.Has(sqlclass.SetsSession) {
 			t.router.noticeSettings(info) // it outlives the transaction
 		}
@@ -186,6 +187,19 @@ func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 	}
 	t.wrote.Store(true)
 	return over || info.Verb == sqlclass.Commit || info.Flags.Has(sqlclass.Multi|sqlclass.TxControl)
+}
+
+// commitsAsync notes that the COMMIT may be acknowledged before it is flushed. What is
+// written must be seen within MaxLag from then on, also by those who did not write it.
+func (t *trackedTx) commitsAsync() {
+	if t.insert.Swap(true) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.flushed = plugins.asyncBegins(t.router)
+	}
 }
 
 // endedByText records what a text has committed. Whatever comes after it is no
@@ -238,7 +252,7 @@ func (t *trackedTx) StmtContext(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
 		t.join(ctx)
 		t.wrote.Store(true)
 		t.nobodys.Store(true)
-		t.insert.Store(true)
+		t.commitsAsync()
 		t.byText.Store(true)
 	} else if t.saw(ctx, text) {
 		// It is run by others, and when it is over is not seen.
@@ -370,6 +384,9 @@ func (t *trackedTx) letGo() {
 	}
 	if t.unhook != nil {
 		t.unhook()
+	}
+	if t.flushed != nil {
+		t.flushed()
 	}
 	for _, m := range t.marks {
 		if m.session != nil {

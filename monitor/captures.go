@@ -25,6 +25,8 @@ type capture struct {
 	insert  lsn.LSN
 	end     lsn.LSN // that no server of the history is beyond
 	async   bool
+	// unwaited: a transaction that is not waited for may not have been flushed.
+	unwaited bool
 }
 
 // position picks the LSN that covers a write: the flush position where the
@@ -33,7 +35,7 @@ type capture struct {
 // position, and a reader that trusts it misses the write).
 func (c *capture) position(insert bool) lsn.Position {
 	at := c.flush
-	if insert || c.async {
+	if insert || c.async || c.unwaited {
 		at = c.insert
 	}
 	return lsn.Position{History: c.history, LSN: at}

@@ -149,6 +149,29 @@ func TestMarginOfAsynchronousCommits(t *testing.T) {
 	})
 }
 
+// One transaction whose COMMIT is not waited for makes lags larger until it is flushed,
+// and no longer: by as much as that takes.
+func TestLagWhileACommitIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newWorld(1).start(t)
+		pass(time.Second)
+		require.Less(t, lagOf(t, m, 0), 600*time.Millisecond)
+		m.AsyncBegins()
+		m.AsyncBegins()
+		pass(time.Second)
+		assert.GreaterOrEqual(t, lagOf(t, m, 0), 600*time.Millisecond)
+		m.AsyncEnds()
+		pass(time.Second)
+		assert.GreaterOrEqual(t, lagOf(t, m, 0), 600*time.Millisecond, "the other one is open")
+		m.AsyncEnds()
+		pass(500 * time.Millisecond)
+		assert.GreaterOrEqual(t, lagOf(t, m, 0), 600*time.Millisecond, "it is acknowledged, and may not be flushed")
+		pass(time.Second)
+		assert.Less(t, lagOf(t, m, 0), 600*time.Millisecond)
+		assert.Zero(t, replica(m, 0).Margin)
+	})
+}
+
 // TestLagIsNeverTooSmall lets everything happen to two replicas at random and
 // compares the bound with the truth, which only the test knows.
 func TestLagIsNeverTooSmall(t *testing.T) {

@@ -18,6 +18,7 @@ type Monitor struct {
 	snap     atomic.Pointer[policy.Snapshot]
 	captures captures
 	async    atomic.Bool
+	unwaited unwaited
 	replicas atomic.Pointer[[]*replica] // by place; changed under mu
 	watchers atomic.Int32               // who wait for any answer of a replica
 	primary  primary

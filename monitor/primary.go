@@ -184,6 +184,7 @@ func (m *Monitor) samplePrimary() {
 	n := m.captures.begin()
 	began := time.Now()
 	m.primary.lastStart = began
+	unwaited := m.unwaited.at(began.Sub(m.base))
 	m.primary.asking.Store(&asking{n, began})
 	m.primary.began.now(m.base)
 	s, fresh, err := m.cfg.Primary.Source.Sample(ctx)
@@ -201,7 +202,7 @@ func (m *Monitor) samplePrimary() {
 	m.primary.block, m.primary.segment, m.primary.async = s.BlockSize, s.SegmentSize, s.AsyncCommit
 	m.gotPrimary(capture{
 		n: n, started: began, ended: time.Now(), history: s.History(),
-		flush: s.Flush, insert: s.Insert, end: max(s.Insert, s.End), async: s.AsyncCommit || m.async.Load(),
+		flush: s.Flush, insert: s.Insert, end: max(s.Insert, s.End), async: s.AsyncCommit || m.async.Load(), unwaited: unwaited,
 	}, &s)
 }
 
@@ -220,6 +221,7 @@ func (m *Monitor) capture() {
 	m.mu.Unlock()
 	n := m.captures.begin()
 	began := time.Now()
+	unwaited := m.unwaited.at(began.Sub(m.base))
 	m.primary.asking.Store(&asking{n, began})
 	m.primary.began.now(m.base)
 	m.primary.pace.took(began)
@@ -250,7 +252,7 @@ func (m *Monitor) capture() {
 			flush:  text.Flush,
 			insert: insert,
 			end:    max(insert, text.End),
-			async:  text.AsyncCommit || m.primary.async || m.async.Load(),
+			async:  text.AsyncCommit || m.primary.async || m.async.Load(), unwaited: unwaited,
 		}, nil)
 	}
 }
@@ -276,10 +278,16 @@ func (m *Monitor) gotPrimary(c capture, full *lsn.Sample) {
 	}
 	p.insertAt = c.started
 	p.flush = max(p.flush, c.flush)
-	p.marks.add(c.started, c.flush, m.cfg.SampleEvery/4)
-	p.marks.answered(c.started, c.ended)
 	if full != nil {
 		p.delay = full.WalWriterDelay
+	}
+	at := c.started
+	if c.unwaited {
+		at = at.Add(-p.flushes())
+	}
+	p.marks.add(at, c.flush, m.cfg.SampleEvery/4)
+	p.marks.answered(at, c.ended)
+	if full != nil {
 		p.setMargin(c.async || m.async.Load())
 	}
 	m.captures.finish(c)
@@ -338,7 +346,7 @@ func (m *Monitor) primaryFailed(err error) {
 func (p *primary) setMargin(async bool) {
 	p.margin = 0
 	if async {
-		p.margin = 3 * p.delay
+		p.margin = p.flushes()
 	}
 }
 
