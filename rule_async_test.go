@@ -98,6 +98,7 @@ func TestR02AsynchronousCommit(t *testing.T) {
 		}, write: update},
 	} {
 		t.Run(name, func(t *testing.T) {
+			readsplit.ForgetAsync() // of the others, each of which must be found out
 			d := newDB(t, c, connected(mode.option))
 			counters(t, d, 1)
 			flush := func() {
@@ -148,11 +149,14 @@ func TestR02AsynchronousCommitThroughAnotherPlugin(t *testing.T) {
 	pool.SetMaxOpenConns(1)
 	require.NoError(t, other.Exec("SET synchronous_commit = off").Error)
 	session := readsplit.WithSession(t.Context(), readsplit.NewSession())
+	later := newDB(t, c, inDatabase(d.name)) // whoever comes later has not seen it either
 	for n := 1; n <= fewer(16, 8); n++ {
 		require.NoError(t, other.WithContext(session).Exec("UPDATE counters SET n = ? WHERE id = 1", n).Error)
 		var got int
 		require.NoError(t, d.WithContext(readsplit.Stale(session)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
 		require.Equal(t, n, got, "round %d", n)
+		require.NoError(t, later.WithContext(readsplit.Stale(session)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
+		require.Equal(t, n, got, "round %d, through the one that came later", n)
 		// Else a position from before would lie beyond what is flushed, and keep the
 		// session on the primary by itself.
 		execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
