@@ -37,7 +37,7 @@ func SQLTx(tx *gorm.DB) (sqlTx *sql.Tx, ok bool) {
 			// What is done with it is not seen: it counts as a write, and if it is
 			// not the handle that ends it, its end has to be found out.
 			pool.wrote.Store(true)
-			pool.insert.Store(true)
+			pool.commitsAsync()
 			pool.out.Store(true)
 			pool.router.handedOut(sqlTx, pool)
 		}

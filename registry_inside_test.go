@@ -8,6 +8,32 @@ import (
 	"github.com/readsplit/readsplit/monitor"
 )
 
+// ForgetAsync forgets of which systems some connection may commit before it has flushed:
+// what one test has set is over when its pools are closed.
+func ForgetAsync() {
+	plugins.mu.Lock()
+	defer plugins.mu.Unlock()
+	plugins.async = nil
+}
+
+// A SET stays on its connection when the plugin that saw it is closed: one that comes
+// later must know.
+func TestWhoComesLaterKnowsOfAsynchronousCommits(t *testing.T) {
+	made := func() *router {
+		rt := &router{watched: true, monitor: monitor.New(monitor.Config{})}
+		rt.self = []*router{rt}
+		return rt
+	}
+	var r registry
+	rt := made()
+	require.False(t, r.commitsAsync(rt))
+	r.async = map[uint64]bool{7: true}
+	require.True(t, r.commitsAsync(rt), "it may be the same: its system is not known yet")
+	r.async = nil
+	r.commitAsync(rt)
+	require.True(t, r.commitsAsync(made()), "it was not known of which one")
+}
+
 // A router that is not in use any more is looked at as long as something is under way
 // through it, and not kept for longer.
 func TestRoutersThatAreLookedAtAfterTheirUse(t *testing.T) {

@@ -1,6 +1,7 @@
 package readsplit_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -97,6 +98,7 @@ func TestR02AsynchronousCommit(t *testing.T) {
 		}, write: update},
 	} {
 		t.Run(name, func(t *testing.T) {
+			readsplit.ForgetAsync() // of the others, each of which must be found out
 			d := newDB(t, c, connected(mode.option))
 			counters(t, d, 1)
 			flush := func() {
@@ -147,11 +149,14 @@ func TestR02AsynchronousCommitThroughAnotherPlugin(t *testing.T) {
 	pool.SetMaxOpenConns(1)
 	require.NoError(t, other.Exec("SET synchronous_commit = off").Error)
 	session := readsplit.WithSession(t.Context(), readsplit.NewSession())
+	later := newDB(t, c, inDatabase(d.name)) // whoever comes later has not seen it either
 	for n := 1; n <= fewer(16, 8); n++ {
 		require.NoError(t, other.WithContext(session).Exec("UPDATE counters SET n = ? WHERE id = 1", n).Error)
 		var got int
 		require.NoError(t, d.WithContext(readsplit.Stale(session)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
 		require.Equal(t, n, got, "round %d", n)
+		require.NoError(t, later.WithContext(readsplit.Stale(session)).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
+		require.Equal(t, n, got, "round %d, through the one that came later", n)
 		// Else a position from before would lie beyond what is flushed, and keep the
 		// session on the primary by itself.
 		execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
@@ -164,32 +169,52 @@ func TestR02AsynchronousCommitThroughAnotherPlugin(t *testing.T) {
 // flushed.
 func TestR05AsynchronousCommitIsWithinMaxLag(t *testing.T) {
 	c := testenv.Start(t, testenv.Setting("wal_writer_delay", "10s"), testenv.Setting("wal_writer_flush_after", "1GB"), testenv.Setting("autovacuum", "off"))
-	d := newDB(t, c, configured(func(c *readsplit.Config) {
-		c.MaxLag, c.MaxSampleAge, c.StickyWindow = time.Second, time.Second, 2*time.Second
-	}))
-	counters(t, d, 1)
-	execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
-	require.NoError(t, c.WaitCaughtUp(t.Context()))
-	through := newDB(t, c, inDatabase(d.name))
-	for name, db := range map[string]*testDB{"here": d, "through another plugin": through} {
-		for i, set := range []string{"SET LOCAL synchronous_commit = off", "SELECT set_config('synchronous_commit', 'off', true)"} {
-			execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
-			d.eligible(t, "replica1", "replica2")
-			n := 10*len(name) + i
-			require.NoError(t, db.WithContext(nobody()).Transaction(func(tx *gorm.DB) error {
-				if err := tx.Exec(set).Error; err != nil {
-					return err
-				}
-				return tx.Exec("UPDATE counters SET n = ? WHERE id = 1", n).Error
-			}))
-			acknowledged := time.Now()
-			for seen := false; !seen; {
-				var got int
-				began := time.Now()
-				require.NoError(t, d.WithContext(nobody()).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
-				seen = got == n
-				require.True(t, seen || began.Sub(acknowledged) <= time.Second, "%s, %s: not seen after %v", name, set, began.Sub(acknowledged))
+	after := func(set string) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			if err := tx.Exec(set).Error; err != nil {
+				return err
 			}
+			return tx.Exec("UPDATE counters SET n = 1 WHERE id = 1").Error
+		}
+	}
+	for name, write := range map[string]func(tx *gorm.DB) error{
+		"SET LOCAL":  after("SET LOCAL synchronous_commit = off"),
+		"set_config": after("SELECT set_config('synchronous_commit', 'off', true)"),
+		"unseen": func(tx *gorm.DB) error {
+			raw, ok := readsplit.SQLTx(tx)
+			require.True(t, ok)
+			_, err := raw.ExecContext(t.Context(), "SET LOCAL synchronous_commit = off; UPDATE counters SET n = 1 WHERE id = 1")
+			return err
+		},
+		"SET LOCAL after SQLTx": func(tx *gorm.DB) error {
+			_, ok := readsplit.SQLTx(tx)
+			require.True(t, ok)
+			return after("SET LOCAL synchronous_commit = off")(tx)
+		},
+	} {
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, through another plugin %v", name, elsewhere), func(t *testing.T) {
+				d := newDB(t, c, configured(func(c *readsplit.Config) {
+					c.MaxLag, c.MaxSampleAge, c.StickyWindow = time.Second, time.Second, 2*time.Second
+				}))
+				counters(t, d, 1)
+				execOn(t, c.Primary(), "SELECT pg_logical_emit_message(true, 'flush', '')")
+				require.NoError(t, c.WaitCaughtUp(t.Context()))
+				writer := d
+				if elsewhere {
+					writer = newDB(t, c, inDatabase(d.name))
+				}
+				d.eligible(t, "replica1", "replica2")
+				require.NoError(t, writer.WithContext(nobody()).Transaction(write))
+				acknowledged := time.Now()
+				for seen := false; !seen; {
+					var got int
+					began := time.Now()
+					require.NoError(t, d.WithContext(nobody()).Raw("SELECT n FROM counters WHERE id = 1").Scan(&got).Error)
+					seen = got == 1
+					require.True(t, seen || began.Sub(acknowledged) <= time.Second, "not seen after %v", began.Sub(acknowledged))
+				}
+			})
 		}
 	}
 }

@@ -192,12 +192,10 @@ func (t *trackedTx) saw(ctx context.Context, query string) (commits bool) {
 // commitsAsync notes that the COMMIT may be acknowledged before it is flushed. What is
 // written must be seen within MaxLag from then on, also by those who did not write it.
 func (t *trackedTx) commitsAsync() {
-	if t.insert.Swap(true) {
-		return
-	}
+	t.insert.Store(true)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over {
+	if t.flushed == nil && !t.over {
 		t.flushed = plugins.asyncBegins(t.router)
 	}
 }

@@ -18,7 +18,7 @@ var All = []Mutant{
 		Mistake: "the flush position is taken although the commit did not wait for it",
 		Edits: []Edit{{
 			"monitor/captures.go",
-			"if insert || c.async {",
+			"if insert || c.async || c.unwaited {",
 			"if c.async && !insert {",
 		}},
 		Args: "-faults delay,slow_upstream -ways async,take,find,place",
@@ -28,7 +28,7 @@ var All = []Mutant{
 		Mistake: "SET LOCAL synchronous_commit in a transaction is not looked at",
 		Edits: []Edit{{
 			"tx.go",
-			"\t\tt.insert.Store(true)\n\t\tif info.Flags.Has(sqlclass.SetsSession) {",
+			"\t\tt.commitsAsync()\n\t\tif info.Flags.Has(sqlclass.SetsSession) {",
 			"\t\tif info.Flags.Has(sqlclass.SetsSession) {",
 		}},
 		Args: "-faults delay,slow_upstream -ways async,take,find,place",
