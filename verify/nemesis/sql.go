@@ -138,14 +138,20 @@ func full(ctx context.Context, env *Env, s Step) (Undo, error) {
 	})
 }
 
+// noticedWithin is how long after its promotion a server may be taken for a replica: until
+// the next sample of it, with some room for a busy machine. While the primary is down
+// nobody asks it anything in between.
+const noticedWithin = 500 * time.Millisecond
+
 // promote makes a primary that nobody has asked for, and changes rows on it as its
-// own clients would.
+// own clients would, from when on nobody may read them there.
 func promote(ctx context.Context, env *Env, s Step) (Undo, error) {
 	return env.with(s, func(on *testenv.Server, db *sql.DB) (Undo, error) {
 		back, err := on.Promote(ctx)
 		if err != nil {
 			return nil, err
 		}
+		sleep(ctx, noticedWithin)
 		n := 0
 		stop := repeated(30*time.Millisecond, func(ctx context.Context) error {
 			n++
