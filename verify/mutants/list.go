@@ -98,6 +98,10 @@ var All = []Mutant{
 		Mistake: "a write whose outcome is unknown is run again",
 		Edits: []Edit{{
 			"routerun.go",
+			"\t\"github.com/readsplit/readsplit/policy\"\n",
+			"\t\"github.com/readsplit/readsplit/policy\"\n\t\"github.com/readsplit/readsplit/retry\"\n",
+		}, {
+			"routerun.go",
 			"_ = run(nil)\n\tr.shownThere(ctx, err)\n\tif sent {\n",
 			"if _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t_ = run(nil)\n\t}\n\tr.shownThere(ctx, err)\n\tif sent {\n",
 		}},
@@ -255,6 +259,10 @@ var All = []Mutant{
 		Name:    "write-with-rows-retried",
 		Mistake: "a write that returns rows, and whose outcome is unknown, is run again",
 		Edits: []Edit{{
+			"routerun.go",
+			"\t\"github.com/readsplit/readsplit/policy\"\n",
+			"\t\"github.com/readsplit/readsplit/policy\"\n\t\"github.com/readsplit/readsplit/retry\"\n",
+		}, {
 			"routerun.go",
 			"\t\t_ = run(nil)\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",
 			"\t\tif _ = run(nil); err != nil && retry.OfWrite(err) == retry.Unknown {\n\t\t\t_ = run(nil)\n\t\t}\n\t\tr.shownThere(ctx, err)\n\t}\n\tr.rows = rows",

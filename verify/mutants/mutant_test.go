@@ -2,10 +2,15 @@ package mutants_test
 
 import (
 	"encoding/json"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,9 +27,9 @@ func TestMutantsFit(t *testing.T) {
 			require.False(t, names[m.Name], "the name is taken")
 			names[m.Name] = true
 			assert.NotEmpty(t, m.Mistake)
-			path, err := m.Overlay(filepath.Join("..", ".."), t.TempDir())
+			laid, err := m.Overlay(filepath.Join("..", ".."), t.TempDir())
 			require.NoError(t, err)
-			b, err := os.ReadFile(path)
+			b, err := os.ReadFile(laid)
 			require.NoError(t, err)
 			var overlay struct{ Replace map[string]string }
 			require.NoError(t, json.Unmarshal(b, &overlay))
@@ -36,12 +41,39 @@ func TestMutantsFit(t *testing.T) {
 				after, err := os.ReadFile(to)
 				require.NoError(t, err)
 				assert.NotEqual(t, string(before), string(after))
-				_, err = parser.ParseFile(token.NewFileSet(), to, after, 0)
+				file, err := parser.ParseFile(token.NewFileSet(), to, after, 0)
 				require.NoError(t, err)
+				for _, e := range m.Edits {
+					if filepath.Base(e.File) == filepath.Base(from) {
+						imported(t, file, e.New)
+					}
+				}
 			}
 		})
 	}
 }
+
+var qualified = regexp.MustCompile(`(?:^|[^.\w])([a-z]+)\.[A-Z]`)
+
+// imported checks that a file imports the packages that a text names: code that is moved to
+// another file takes its mutant along, but not its imports, and the mutant builds no more.
+func imported(t *testing.T, file *ast.File, text string) {
+	t.Helper()
+	var imports []string
+	for _, one := range file.Imports {
+		p, err := strconv.Unquote(one.Path.Value)
+		require.NoError(t, err)
+		imports = append(imports, path.Base(p))
+	}
+	for _, match := range qualified.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(packages, match[1]) {
+			assert.Contains(t, imports, match[1])
+		}
+	}
+}
+
+// packages are those that mutants name.
+var packages = []string{"context", "errors", "lsn", "monitor", "observe", "policy", "retry", "session", "sqlclass", "time"}
 
 func TestTextNotThere(t *testing.T) {
 	root := t.TempDir()
