@@ -10,9 +10,9 @@ import (
 	"github.com/readsplit/readsplit"
 )
 
-// In a process with two plugins, or a resolver over another primary, a session that
-// joined a token and only reads has nothing new to tell: else every response of such a
-// process sets a cookie, and none of them can be cached.
+// In a process with two plugins a session that joined a token and only reads has nothing
+// new to tell: else every response of such a process sets a cookie, and none of them can be
+// cached.
 func TestChangedWithTwoPlugins(t *testing.T) {
 	c := cluster(t)
 	one := newDB(t, c, configured(boundless))

@@ -12,10 +12,5 @@ func (p *Plugin) logServer(db *gorm.DB) {
 	if !ok {
 		return
 	}
-	sql := &db.Statement.SQL
-	sql.WriteString(" /* ")
-	sql.WriteString(d.Server)
-	sql.WriteString(", ")
-	sql.WriteString(d.Reason.String())
-	sql.WriteString(" */")
+	db.Statement.SQL.WriteString(" /* " + d.String() + " */")
 }
